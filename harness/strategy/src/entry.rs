@@ -65,6 +65,15 @@ pub struct Named {
     pub summary: &'static str,
 }
 
+/// The text of `rehang strategies`.
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}  [a stack: {}]", self.name, self.members)?;
+        writeln!(f, "    {}", self.summary)?;
+        writeln!(f, "    takes the parameters of its parts: {}(NAME=VALUE, …)", self.name)
+    }
+}
+
 /// Where a strategy sits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Seat {

@@ -65,6 +65,20 @@ impl Spec {
         Ok((entry, params))
     }
 
+    /// The parameter of this name: of the strategy, or of the stack that has this name.
+    ///
+    /// # Errors
+    /// An unknown name or version, a missing version, an unknown parameter.
+    pub fn param(&self, name: &str) -> Result<&'static Param, SpecError> {
+        let named = catalogue::named().iter().find(|stack| stack.name == self.name && self.version.is_none());
+        let Some(stack) = named else {
+            return self.entry().and_then(|entry| entry.param(name)).map_err(|why| why.at(self));
+        };
+        // each member takes them
+        let member = parse_stack(stack.members)?.swap_remove(0);
+        member.param(name).map_err(|error| error.of_stack(stack.name, self))
+    }
+
     fn entry(&self) -> Result<&'static Entry, Why> {
         let family: Vec<&'static Entry> =
             catalogue::all().into_iter().filter(|entry| entry.family() == self.name).collect();
@@ -124,13 +138,17 @@ pub fn covers(pattern: &str, stack: &str) -> bool {
 /// # Errors
 /// As [`crate::stack`], but a name may be given without a version.
 pub fn check_pattern(pattern: &str) -> Result<(), SpecError> {
-    for spec in parse_stack(pattern)? {
+    let specs = parse_stack(pattern)?;
+    for spec in &specs {
         let is_family = catalogue::all().iter().any(|entry| entry.family() == spec.name);
         let is_stack = catalogue::named().iter().any(|stack| stack.name == spec.name);
         if spec.version.is_none() && spec.params.is_empty() && (is_family || is_stack) {
             continue;
         }
-        spec.resolve()?;
+        match is_stack && specs.len() == 1 {
+            true => drop(crate::stack(pattern)?),
+            false => drop(spec.resolve()?),
+        }
     }
     Ok(())
 }
@@ -307,6 +325,14 @@ impl Entry {
 }
 
 impl SpecError {
+    /// The error of a member of a named stack, as one of the stack itself, which is what was written.
+    pub(crate) fn of_stack(mut self, name: &'static str, stack: &Spec) -> SpecError {
+        if let Why::UnknownParam { entry, .. } = &mut self.why {
+            *entry = name;
+        }
+        self.why.at(stack)
+    }
+
     /// The text with the nearest name in the place of the unknown one; `None` if none is near.
     pub fn mended(&self, text: &str) -> Option<String> {
         let (given, near) = self.why.near()?;

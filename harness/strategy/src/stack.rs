@@ -16,11 +16,13 @@ pub fn stack(spec: &str) -> Result<Stack, SpecError> {
     let specs = parse_stack(spec)?;
     if let [only] = specs.as_slice()
         && only.version.is_none()
-        && only.params.is_empty()
         && let Some(named) = catalogue::named().iter().find(|named| named.name == only.name)
     {
-        let members = make(&parse_stack(named.members)?)?;
-        return Ok(Stack { name: named.name.to_owned(), named: true, members });
+        // a parameter of the stack is one of each member
+        let mut members = parse_stack(named.members)?;
+        members.iter_mut().for_each(|member| member.params.clone_from(&only.params));
+        let members = make(&members).map_err(|error| error.of_stack(named.name, only))?;
+        return Ok(Stack { name: only.to_string(), named: true, members });
     }
     let members = make(&specs)?;
     let name = specs.iter().map(Spec::to_string).collect::<Vec<_>>().join("+");

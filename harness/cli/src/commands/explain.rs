@@ -64,7 +64,7 @@ impl Explain {
         let strategies = rehang_strategy::all();
         let stacks = rehang_strategy::catalogue::named();
         let named = stacks.iter().filter(|stack| is(stack.name, word));
-        texts.extend(named.map(|stack| format!("{}  [{}]\n    {}", stack.name, stack.members, stack.summary)));
+        texts.extend(named.map(|stack| stack.to_string().trim_end().to_owned()));
         let meant = strategies.iter().filter(|entry| is(entry.name, word) || is(entry.family(), word));
         texts.extend(meant.map(|entry| entry.to_string().trim_end().to_owned()));
         if !texts.is_empty() {

@@ -102,8 +102,7 @@ impl Strategies {
                 writeln!(out, "{line}")?;
                 continue;
             }
-            writeln!(out, "{}  [a stack: {}]", stack.name, stack.members)?;
-            writeln!(out, "    {}", stack.summary)?;
+            write!(out, "{stack}")?;
         }
         Ok(Code::Expected)
     }

@@ -28,6 +28,7 @@ const PLOT: usize = 40;
 #[command(after_help = "Examples:
   rehang tune logs/ --strategy idle@f54b32f --param timeout                       eight values around the default
   rehang tune logs/ --strategy idle@f54b32f --param timeout=1m,5m,10m,30m,1h
+  rehang tune logs/ --strategy guard --param quiet=5m,20m,75m                     guard's own limits
   rehang tune logs/ --strategy watcher@pr5 --param misses=1,2,3,5,8 --json
   rehang tune logs/ --strategy idle@f54b32f --param timeout --report tuned/       a page: tuned/index.html")]
 pub struct Tune {
@@ -139,12 +140,12 @@ impl Tune {
     /// The stack of every value.
     fn stacks(&self) -> Result<Vec<(String, String)>, CommandError> {
         let spec = rehang_strategy::Spec::parse(&self.strategy).map_err(|e| usage(&e))?;
-        let (entry, _) = spec.resolve().map_err(|e| usage(&e))?;
         let (name, values) = match self.param.split_once('=') {
             Some((name, values)) => (name, values.split(',').map(|v| v.trim().to_owned()).collect()),
             None => (self.param.as_str(), Vec::new()),
         };
-        let param = entry.param(name).map_err(|e| usage(&e))?;
+        rehang_strategy::stack(&self.strategy).map_err(|e| usage(&e))?;
+        let param = spec.param(name).map_err(|e| usage(&e))?;
         let values: Vec<String> = match (&param.default, values.is_empty()) {
             (_, false) => values,
             (Value::Span(default) | Value::SpanOr(default), true) => {

@@ -12,6 +12,7 @@ mod process;
 mod said;
 mod server;
 pub mod standing;
+pub mod times;
 
 use crate::entry::Named;
 use crate::{Entry, Seat, Wire};
@@ -39,8 +40,8 @@ pub const ENTRIES: &[Entry] = &[
         origin: "rehang's own, a part of guard",
         summary: "looks at the processes while nothing new is said; ends what waits for nobody, what lingers after its result, what says nothing new for 75 minutes (5 hours, if something may be at work)",
         speaks: &[Wire::Process],
-        params: &[],
-        build: |_| Box::<process::Process>::default(),
+        params: times::PARAMS,
+        build: |params| Box::new(process::Process::with(times::Times::of(params))),
     },
     Entry {
         name: "guard-server",
@@ -48,8 +49,8 @@ pub const ENTRIES: &[Entry] = &[
         origin: "rehang's own, a part of guard",
         summary: "asks the server every 30 s what is busy and what was said last, and looks at its processes: takes a finished turn as finished, ends a stuck one",
         speaks: &[Wire::OpencodeHttp],
-        params: &[],
-        build: |_| Box::<server::Server>::default(),
+        params: times::PARAMS,
+        build: |params| Box::new(server::Server::with(times::Times::of(params))),
     },
 ];
 

@@ -4,9 +4,10 @@
 //! output that nobody has read is never taken for whole; a line that was said a moment ago is not new, so neither a
 //! ticker nor a retry passes for work ([`super::said`]); a terminal is never hung up; silence ends nothing without a look.
 
+use super::report;
 use super::said::{self, Recent};
 use super::standing::{Finding, Limit, Standing, may_work};
-use super::{AT_WORK, QUIET, report};
+use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
@@ -22,16 +23,14 @@ pub(super) const LINGER: Span = Span::secs(300);
 pub(super) const STEP: Span = Span::secs(30);
 const MUTE_TEXT: &str = "the agent says nothing, and its stdin is open though nobody writes to it";
 const HELD_TEXT: &str = "the process is over, and somebody else holds its pipe";
-const UNREAD_TEXT: &str = "the process is over, and nobody has read what it said for 75 minutes";
 const FAILED_TEXT: &str = "the agent's result is an error that says nothing";
 const CUT_TEXT: &str = "the agent's last message is cut";
-const IDLE_TEXT: &str = "nothing new was said for 75 minutes, and nothing in sight is at work";
-const AT_WORK_TEXT: &str = "nothing new was said for 5 hours";
 /// How many bytes of stdout are kept, for a run that is over without a `result` message.
 const TEXT_MAX: usize = 256 * 1_024;
 
 #[derive(Debug)]
 pub(super) struct Process {
+    times: Times,
     terminal: Option<Terminal>,
     running: bool,
     /// When something new was last said, or the process began or exited.
@@ -73,9 +72,9 @@ struct Ending {
 enum Why {
     /// Its result is whole, and it lives on.
     Lingers,
-    /// Nothing new was said for [`QUIET`], and nothing was at work.
+    /// Nothing new was said for [`Times::quiet`], and nothing was at work.
     Idle,
-    /// Nothing new was said for [`AT_WORK`].
+    /// Nothing new was said for [`Times::at_work`].
     IdleAtWork,
     /// What looks at it have found.
     Found(Finding),
@@ -90,28 +89,32 @@ impl Why {
         }
     }
 
-    fn text(self) -> &'static str {
+    fn text(self, times: &Times) -> String {
         match self {
-            Why::Lingers => "the result is whole, and the process did not exit",
-            Why::Idle => IDLE_TEXT,
-            Why::IdleAtWork => AT_WORK_TEXT,
-            Why::Found(found) => found.limit.why,
+            Why::Lingers => "the result is whole, and the process did not exit".to_owned(),
+            Why::Idle => {
+                format!("nothing new was said for {}, and nothing in sight is at work", in_words(times.quiet))
+            }
+            Why::IdleAtWork => format!("nothing new was said for {}", in_words(times.at_work)),
+            Why::Found(found) => found.limit.why.to_owned(),
         }
     }
 
-    fn limit(self) -> Span {
+    fn limit(self, times: &Times) -> Span {
         match self {
             Why::Lingers => LINGER,
-            Why::Idle => QUIET,
-            Why::IdleAtWork => AT_WORK,
+            Why::Idle => times.quiet,
+            Why::IdleAtWork => times.at_work,
             Why::Found(found) => found.after,
         }
     }
 }
 
-impl Default for Process {
-    fn default() -> Process {
+impl Process {
+    /// One with these limits.
+    pub(super) fn with(times: Times) -> Process {
         Process {
+            times,
             terminal: None,
             running: false,
             moved: VTime::ZERO,
@@ -133,9 +136,7 @@ impl Default for Process {
             standing: Standing::default(),
         }
     }
-}
 
-impl Process {
     fn output(&mut self, now: VTime, stream: Stream, bytes: &[u8]) {
         (self.said, self.read) = (true, now);
         self.standing.moved(now);
@@ -179,27 +180,27 @@ impl Process {
         }
         if self.exit.is_some() {
             return Some(match self.terminal {
-                Some(Terminal::StdoutStopped) => (self.moved + QUIET, Plan::LeaveUnread),
+                Some(Terminal::StdoutStopped) => (self.moved + self.times.quiet, Plan::LeaveUnread),
                 _ => (self.moved.max(self.read) + STEP, Plan::TakeAsOver),
             });
         }
         Some(match () {
             // a process that still speaks is not lingering, until it has said nothing new for long
             () if self.result.is_some() => {
-                let at = (self.read + LINGER).max(self.moved + LINGER).min(self.moved + QUIET);
+                let at = (self.read + LINGER).max(self.moved + LINGER).min(self.moved + self.times.quiet);
                 (at, Plan::End(Why::Lingers))
             }
             () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin(MUTE)),
             // a look that is never answered does not keep the run for ever
-            () if self.looking => (self.moved + AT_WORK, Plan::End(Why::IdleAtWork)),
+            () if self.looking => (self.moved + self.times.at_work, Plan::End(Why::IdleAtWork)),
             () => self.idle(),
         })
     }
 
     /// When silence ends the run: a look that finds something at work puts it off.
     fn idle(&self) -> (VTime, Plan) {
-        let at = self.moved.max(self.worked) + QUIET;
-        let last = self.moved + AT_WORK;
+        let at = self.moved.max(self.worked) + self.times.quiet;
+        let last = self.moved + self.times.at_work;
         if at < last { (at, Plan::End(Why::Idle)) } else { (last, Plan::End(Why::IdleAtWork)) }
     }
 
@@ -215,14 +216,18 @@ impl Process {
         let (at, plan) = self.plan()?;
         let ending = self.ending.as_ref().map(|ending| ending.why);
         let (does, cause, text, limit) = match plan {
-            Plan::CloseStdin(_) => (Intended::CloseStdin, "stdin", MUTE_TEXT, MUTE),
-            Plan::TakeAsOver => (Intended::TakeAsOver, "pipe-held", HELD_TEXT, STEP),
-            Plan::LeaveUnread => (Intended::TakeAsOver, "unread", UNREAD_TEXT, QUIET),
-            Plan::End(why) => (Intended::End, why.cause(), why.text(), why.limit()),
-            Plan::GoOn => ending.map(|why| (Intended::End, why.cause(), why.text(), STEP))?,
+            Plan::CloseStdin(_) => (Intended::CloseStdin, "stdin", MUTE_TEXT.to_owned(), MUTE),
+            Plan::TakeAsOver => (Intended::TakeAsOver, "pipe-held", HELD_TEXT.to_owned(), STEP),
+            Plan::LeaveUnread => (Intended::TakeAsOver, "unread", self.unread(), self.times.quiet),
+            Plan::End(why) => (Intended::End, why.cause(), why.text(&self.times), why.limit(&self.times)),
+            Plan::GoOn => ending.map(|why| (Intended::End, why.cause(), why.text(&self.times), STEP))?,
         };
         let since = VTime(at.0.saturating_sub(limit.as_ms()));
-        Some(Intent { does, cause: cause.to_owned(), text: text.to_owned(), pid: None, since, at })
+        Some(Intent { does, cause: cause.to_owned(), text, pid: None, since, at })
+    }
+
+    fn unread(&self) -> String {
+        format!("the process is over, and nobody has read what it said for {}", in_words(self.times.quiet))
     }
 
     /// Whether this finding first has the stdin closed, because it waits for one that nobody writes to.
@@ -237,7 +242,7 @@ impl Process {
 
     /// Carries out what a look leads to.
     fn found(&mut self, now: VTime, diagnosis: &Diagnosis, acts: &mut Vec<Act>) {
-        self.standing.see(now, diagnosis);
+        self.standing.see(now, diagnosis, &self.times);
         match self.standing.due(now) {
             Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
             Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
@@ -268,7 +273,8 @@ impl Process {
                 acts.push(Act::CloseStdin);
             }
             Plan::End(why) => {
-                let report = report(why.cause(), "end", why.text(), ("limit_ms", why.limit()));
+                let limit = why.limit(&self.times);
+                let report = report(why.cause(), "end", &why.text(&self.times), ("limit_ms", limit));
                 // what its result says is how the run ended, and why
                 let cause = report.cause.filter(|_| why != Why::Lingers);
                 acts.push(Act::Report(Policy { cause, ..report }));
@@ -278,10 +284,11 @@ impl Process {
             }
             Plan::GoOn => self.go_on(now, acts),
             Plan::LeaveUnread => {
-                acts.push(Act::Report(report("unread", "end", UNREAD_TEXT, ("limit_ms", QUIET))));
+                let unread = self.unread();
+                acts.push(Act::Report(report("unread", "end", &unread, ("limit_ms", self.times.quiet))));
                 acts.push(Act::Kill { sig: "TERM", whom: Whom::Holders });
                 self.running = false;
-                acts.push(Act::Settle(Settled::Failed(UNREAD_TEXT.to_owned())));
+                acts.push(Act::Settle(Settled::Failed(unread)));
             }
             Plan::TakeAsOver => {
                 acts.push(Act::Report(Policy {
@@ -317,7 +324,7 @@ impl Process {
         self.running = false;
         let stopped = self.ending.as_ref().map(|ending| ending.why).filter(|_| self.result.is_none());
         let settled = match (stopped, self.result.take(), self.exit) {
-            (Some(why), ..) => Settled::Stopped(why.cause().to_owned(), why.text().to_owned()),
+            (Some(why), ..) => Settled::Stopped(why.cause().to_owned(), why.text(&self.times)),
             (None, Some((true, text)), _) => Settled::Completed(text),
             (None, Some((false, text)), _) if text.is_empty() => Settled::Failed(FAILED_TEXT.to_owned()),
             (None, Some((false, text)), _) => Settled::Failed(text),
@@ -412,6 +419,7 @@ impl Strategy for Process {
 
     fn canon(&self, canon: &mut Canon) {
         let Self {
+            times,
             terminal,
             running,
             moved,
@@ -432,11 +440,15 @@ impl Strategy for Process {
             ending,
             standing,
         } = self;
-        standing.canon(canon);
+        standing.canon(canon, times);
         canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin).flag(*looking);
         if *running {
             // If it does not run, these are not read, and a start sets them. Of a look counts whether it is this moment's.
-            canon.age(*moved, AT_WORK).age(*worked, QUIET).age(*looked, Span::ms(1)).age(*read, LINGER);
+            canon
+                .age(*moved, times.at_work.max(times.quiet).max(LINGER))
+                .age(*worked, times.quiet)
+                .age(*looked, Span::ms(1))
+                .age(*read, LINGER);
         }
         option(canon, *terminal, |canon, terminal| {
             canon.num(terminal as u64);
@@ -451,7 +463,7 @@ impl Strategy for Process {
             canon.num(code.cast_unsigned().into());
         });
         option(canon, ending.as_ref(), |canon, Ending { steps, next, why }| {
-            canon.num((*steps).into()).deadline(Some(*next)).text(why.cause()).text(why.text());
+            canon.num((*steps).into()).deadline(Some(*next)).text(why.cause()).text(&why.text(times));
         });
     }
 }

@@ -5,9 +5,10 @@
 //! a finished turn; guard never answers or refuses an open ask; any change in the last message, in streamed metadata
 //! too, starts the limits anew, and only what is new puts off the end of a silent run.
 
+use super::report;
 use super::said::{self, Recent};
-use super::standing::{Finding, Lasting, PERSON, may_work};
-use super::{AT_WORK, QUIET, report};
+use super::standing::{Finding, Lasting, may_work};
+use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::text;
 use crate::{Act, Facts, Seen, Settled, Strategy, Whom};
@@ -30,6 +31,7 @@ const LIMIT: Span = Span::secs(10);
 
 #[derive(Debug, Default)]
 pub(super) struct Server {
+    times: Times,
     session: String,
     next_round: Option<VTime>,
     next_id: u32,
@@ -84,6 +86,11 @@ struct Meaning {
 }
 
 impl Server {
+    /// One with these limits.
+    pub(super) fn with(times: Times) -> Server {
+        Server { times, ..Server::default() }
+    }
+
     fn begin(&mut self, now: VTime) {
         self.next_round = Some(now + EVERY);
         (self.since, self.moved, self.worked) = (now, now, now);
@@ -152,26 +159,30 @@ impl Server {
             if self.recent.is_news(self.last.content()) {
                 self.moved = now;
             }
-            if now.since(self.moved) < QUIET {
+            if now.since(self.moved) < self.times.quiet.min(self.times.at_work) {
                 return;
             }
         }
         let stands = self.lasting.due(now);
-        let quiet = if now.since(self.worked) < QUIET { AT_WORK } else { QUIET };
+        let Times { quiet, at_work, .. } = self.times;
+        let may_work = now.since(self.worked) < quiet;
+        let silent = if may_work { at_work } else { quiet };
         let meaning = match (self.session.is_empty(), stands) {
-            (false, _) => meaning(&self.last, stands),
+            (false, _) => meaning(&self.last, stands, &self.times),
             (true, Some(found)) => stopped(found.limit.signature, found.after, found.limit.why),
             (true, None) => None,
         };
         let idle = || {
-            let why = match (self.session.is_empty(), quiet == AT_WORK) {
-                (true, _) => "the server is up, and no session was begun",
-                (_, true) => "nothing has changed for 5 hours",
-                (_, false) => "nothing has changed for 75 minutes, and nothing in sight is at work",
+            let why = match (self.session.is_empty(), may_work) {
+                (true, _) => "the server is up, and no session was begun".to_owned(),
+                (_, true) => format!("nothing has changed for {}", in_words(at_work)),
+                (_, false) => {
+                    format!("nothing has changed for {}, and nothing in sight is at work", in_words(quiet))
+                }
             };
             // an ask has its own limit, and a turn that is over is over
             let is_at_work = self.session.is_empty() || (self.last.busy == Some(true) && self.last.asks == 0);
-            stopped("idle", quiet, why).filter(|_| is_at_work && now.since(self.moved) >= quiet)
+            stopped("idle", silent, &why).filter(|_| is_at_work && now.since(self.moved) >= silent)
         };
         let meaning = meaning.filter(|meaning| now.since(self.since) >= meaning.limit);
         let Some(meaning) = meaning.or_else(idle) else { return };
@@ -199,7 +210,7 @@ fn stopped(cause: &'static str, limit: Span, why: &str) -> Option<Meaning> {
 }
 
 /// `stands` is a finding that has lasted for its limit.
-fn meaning(found: &Found, stands: Option<Finding>) -> Option<Meaning> {
+fn meaning(found: &Found, stands: Option<Finding>, times: &Times) -> Option<Meaning> {
     if !found.reached {
         let settled = Settled::Failed("the server cannot be reached".to_owned());
         return Some(Meaning { cause: "unreachable", limit: SOON, settled });
@@ -209,7 +220,8 @@ fn meaning(found: &Found, stands: Option<Finding>) -> Option<Meaning> {
     let said = message.filter(|m| is_final(m));
     match (found.busy?, said) {
         (true, _) if found.asks > 0 => {
-            stopped("asked", PERSON, "something is asked, and nobody has answered for 58 minutes")
+            let why = format!("something is asked, and nobody has answered for {}", in_words(times.person));
+            stopped("asked", times.person, &why)
         }
         (busy, Some(message)) => {
             let limit = if busy { STUCK } else { SOON };
@@ -277,7 +289,7 @@ impl Strategy for Server {
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
-                self.lasting.see(now, diagnosis);
+                self.lasting.see(now, diagnosis, &self.times);
                 if may_work(diagnosis) {
                     self.worked = now;
                 }
@@ -302,6 +314,7 @@ impl Strategy for Server {
 
     fn canon(&self, canon: &mut Canon) {
         let Self {
+            times,
             session,
             next_round,
             next_id: _, // not compared: it only names the next request
@@ -320,8 +333,9 @@ impl Strategy for Server {
         canon.text(session).deadline(*next_round).flag(*over).flag(*counting).flag(*looking);
         if next_round.is_some() {
             // A start sets these.
-            canon.age(*since, AT_WORK).age(*moved, AT_WORK).age(*worked, QUIET);
-            lasting.canon(canon);
+            let longest = times.at_work.max(times.quiet).max(times.person).max(STUCK);
+            canon.age(*since, longest).age(*moved, longest).age(*worked, times.quiet);
+            lasting.canon(canon, times);
         }
         // In the order of sending, which is that of the ids.
         canon.list(flying, |canon, (_, look)| {

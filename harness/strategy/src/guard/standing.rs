@@ -4,6 +4,7 @@
 //! its limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest
 //! healthy run that is recorded beside it; [`CLOSED`] and [`STOPPED`] have no such record.
 
+use super::times::{After, Times};
 use crate::Act;
 use crate::canon::option;
 use rehang_evidence::diagnosis::{Sure, Verdict};
@@ -32,28 +33,28 @@ pub struct Limit {
     /// The least certainty of the finding.
     pub sure: Sure,
     /// How long it may last.
-    pub after: Span,
+    pub after: After,
     /// The text of the report; it names no time, since the time depends on whether the agent is closed in.
     pub why: &'static str,
 }
 
-const fn of_agent(signature: &'static str, after: Span, why: &'static str) -> Limit {
+const fn of_agent(signature: &'static str, after: After, why: &'static str) -> Limit {
     Limit { signature, root: true, sure: Sure::Likely, after, why }
 }
 
-const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit {
+const fn below(signature: &'static str, after: After, why: &'static str) -> Limit {
     Limit { signature, root: false, sure: Sure::Likely, after, why }
 }
 
 /// No process below the agent can end this state, and the evidence itself shows that; but the agent's own limit for its
 /// tool may, if it is not closed in.
 const fn closed_below(signature: &'static str, why: &'static str) -> Limit {
-    Limit { signature, root: false, sure: Sure::Certain, after: HELD, why }
+    Limit { signature, root: false, sure: Sure::Certain, after: After::Fixed(HELD), why }
 }
 
 /// An ask that nobody can answer: the agent has no terminal, no host and no server for it.
 const fn unanswerable(signature: &'static str, why: &'static str) -> Limit {
-    Limit { signature, root: true, sure: Sure::Certain, after: CLOSED_IN, why }
+    Limit { signature, root: true, sure: Sure::Certain, after: After::Fixed(CLOSED_IN), why }
 }
 
 /// No process or person, alive or out of sight, can end this state, so the limit only waits out a reading that was
@@ -64,15 +65,15 @@ pub const CLOSED_IN: Span = Span::secs(30);
 const CLOSED: Span = Span::secs(40);
 /// The first word of a healthy answer came after 25 minutes in a provider's queue (batonogov/pine#1338). Most clients give
 /// up sooner: the SDKs of Anthropic and OpenAI after 10 minutes, undici after 5.
-const SILENT: Span = Span::mins(30);
+pub(super) const SILENT: Span = Span::mins(30);
 /// Whoever stopped a process on purpose is assumed to be gone. This is also a judgement.
-const STOPPED: Span = Span::mins(15);
+pub(super) const STOPPED: Span = Span::mins(15);
 /// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`). Above
 /// the bash tools' own limits too, 2 minutes unless more is asked for.
 const HELD: Span = Span::mins(10);
 /// A child that has no end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
 /// BASH_MAX_TIMEOUT_MS as it is set in reports).
-const OF_A_TOOL: Span = Span::mins(65);
+pub(super) const OF_A_TOOL: Span = Span::mins(65);
 
 /// A person who can answer comes back within 50 minutes (the longest on record in the corpus,
 /// `benign/waiting-for-a-human`).
@@ -82,29 +83,33 @@ pub const PERSON: Span = Span::mins(58);
 pub const LIMITS: [Limit; 36] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
-    of_agent("question-open", PERSON, "the agent asks, and nobody answers"),
-    of_agent("permission-open", PERSON, "the agent asks for a permission, and nobody answers"),
-    of_agent("stdin-open", CLOSED, "the agent waits for its stdin, and nobody writes to it or closes it"),
-    of_agent("stdout-undrained", CLOSED, "the agent's stdout is full, and nobody reads it"),
-    of_agent("stderr-undrained", CLOSED, "the agent's stderr is full, and nobody reads it"),
-    of_agent("tty-unread", CLOSED, "the agent's terminal is full, and nobody reads it"),
-    of_agent("mutual-pipe", CLOSED, "two processes wait for each other's pipe"),
-    of_agent("mutual-wait", CLOSED, "two processes wait for each other"),
-    of_agent("own-pipe", CLOSED, "the agent waits for a pipe that only it can write to"),
-    of_agent("thread-deadlock", CLOSED, "the agent's threads wait for each other"),
-    of_agent("unreaped", CLOSED, "the agent waits for a child that is over"),
-    of_agent("alive-after-result", CLOSED, "the agent has finished its turn, and does not exit"),
-    of_agent("sigttin", CLOSED, "the agent was stopped: it read its terminal from the background"),
-    of_agent("sigttou", CLOSED, "the agent was stopped: it set its terminal's mode from the background"),
-    of_agent("never-ends", Span::mins(5), "the agent waits for nothing, and no timer of its own is left"),
-    of_agent("tool-lost", HELD, "the agent waits for a tool of which nothing runs"),
-    of_agent("stray-holds-pipe", HELD, "a tool is over, and a process that outlived it holds its pipe"),
-    of_agent("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
-    of_agent("model-silent", SILENT, "the model sends nothing"),
-    of_agent("peer-silent", SILENT, "the agent's peer sends nothing"),
-    of_agent("no-connection", SILENT, "the agent has nothing under way, and says nothing"),
-    of_agent("tty-read", PERSON, "the agent waits for a key at its terminal, and nobody comes"),
-    of_agent("stopped", STOPPED, "the agent is stopped, and nobody continues it"),
+    of_agent("question-open", After::Person, "the agent asks, and nobody answers"),
+    of_agent("permission-open", After::Person, "the agent asks for a permission, and nobody answers"),
+    of_agent("stdin-open", After::Fixed(CLOSED), "the agent waits for its stdin, and nobody writes to it or closes it"),
+    of_agent("stdout-undrained", After::Fixed(CLOSED), "the agent's stdout is full, and nobody reads it"),
+    of_agent("stderr-undrained", After::Fixed(CLOSED), "the agent's stderr is full, and nobody reads it"),
+    of_agent("tty-unread", After::Fixed(CLOSED), "the agent's terminal is full, and nobody reads it"),
+    of_agent("mutual-pipe", After::Fixed(CLOSED), "two processes wait for each other's pipe"),
+    of_agent("mutual-wait", After::Fixed(CLOSED), "two processes wait for each other"),
+    of_agent("own-pipe", After::Fixed(CLOSED), "the agent waits for a pipe that only it can write to"),
+    of_agent("thread-deadlock", After::Fixed(CLOSED), "the agent's threads wait for each other"),
+    of_agent("unreaped", After::Fixed(CLOSED), "the agent waits for a child that is over"),
+    of_agent("alive-after-result", After::Fixed(CLOSED), "the agent has finished its turn, and does not exit"),
+    of_agent("sigttin", After::Fixed(CLOSED), "the agent was stopped: it read its terminal from the background"),
+    of_agent("sigttou", After::Fixed(CLOSED), "the agent was stopped: it set its terminal's mode from the background"),
+    of_agent("never-ends", After::Fixed(Span::mins(5)), "the agent waits for nothing, and no timer of its own is left"),
+    of_agent("tool-lost", After::Fixed(HELD), "the agent waits for a tool of which nothing runs"),
+    of_agent("stray-holds-pipe", After::Fixed(HELD), "a tool is over, and a process that outlived it holds its pipe"),
+    of_agent(
+        "stray-writes-pipe",
+        After::Fixed(HELD),
+        "a tool is over, and a process that outlived it goes on writing to its pipe",
+    ),
+    of_agent("model-silent", After::Model, "the model sends nothing"),
+    of_agent("peer-silent", After::Model, "the agent's peer sends nothing"),
+    of_agent("no-connection", After::Model, "the agent has nothing under way, and says nothing"),
+    of_agent("tty-read", After::Person, "the agent waits for a key at its terminal, and nobody comes"),
+    of_agent("stopped", After::Fixed(STOPPED), "the agent is stopped, and nobody continues it"),
     closed_below(
         "stdout-undrained",
         "a process below the agent has a full stdout, and who should read it waits for it",
@@ -117,21 +122,26 @@ pub const LIMITS: [Limit; 36] = [
         "stdin-open",
         "a process below the agent waits for its stdin, and whoever holds it waits for that process",
     ),
-    below("mutual-pipe", HELD, "two processes below the agent wait for each other's pipe"),
-    below("mutual-wait", HELD, "two processes below the agent wait for each other"),
-    below("stray-holds-pipe", HELD, "a tool is over, and a process that outlived it holds its pipe"),
-    below("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
-    below("never-ends", OF_A_TOOL, "a tool's command never ends by itself"),
-    below("stdin-open", OF_A_TOOL, "a tool's command waits for a stdin that nobody writes to"),
-    below("tty-read", PERSON, "a tool's command waits for a key at the terminal, and nobody comes"),
-    below("fifo-open", OF_A_TOOL, "a tool's command waits for the other end of a named pipe"),
+    below("mutual-pipe", After::Fixed(HELD), "two processes below the agent wait for each other's pipe"),
+    below("mutual-wait", After::Fixed(HELD), "two processes below the agent wait for each other"),
+    below("stray-holds-pipe", After::Fixed(HELD), "a tool is over, and a process that outlived it holds its pipe"),
+    below(
+        "stray-writes-pipe",
+        After::Fixed(HELD),
+        "a tool is over, and a process that outlived it goes on writing to its pipe",
+    ),
+    below("never-ends", After::Tool, "a tool's command never ends by itself"),
+    below("stdin-open", After::Tool, "a tool's command waits for a stdin that nobody writes to"),
+    below("tty-read", After::Person, "a tool's command waits for a key at the terminal, and nobody comes"),
+    below("fifo-open", After::Tool, "a tool's command waits for the other end of a named pipe"),
 ];
 
 impl Limit {
     /// How long the finding may last, if the agent is closed in or not.
-    pub fn within(&self, closed_in: bool) -> Span {
+    pub fn within(&self, closed_in: bool, times: &Times) -> Span {
+        let after = self.after.span(times);
         // whoever stopped a process can continue it
-        if closed_in && self.signature != "stopped" { self.after.min(CLOSED_IN) } else { self.after }
+        if closed_in && self.signature != "stopped" { after.min(CLOSED_IN) } else { after }
     }
 }
 
@@ -182,8 +192,8 @@ impl Lasting {
     }
 
     /// Processes what a look found.
-    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis) {
-        let found = found_by(diagnosis);
+    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times) {
+        let found = found_by(diagnosis, times);
         let is_same = match (found, self.found) {
             (Some(found), Some(before)) => found.is_same(before),
             (found, before) => found == before,
@@ -204,9 +214,9 @@ impl Lasting {
         self.intent().filter(|(.., at)| now >= *at).map(|(found, ..)| found)
     }
 
-    pub(super) fn canon(&self, canon: &mut Canon) {
+    pub(super) fn canon(&self, canon: &mut Canon, times: &Times) {
         let Self { found, since } = self;
-        canon.age(*since, OF_A_TOOL);
+        canon.age(*since, times.of_a_finding());
         option(canon, *found, |canon, found| found.canon(canon));
     }
 }
@@ -251,9 +261,9 @@ impl Standing {
     }
 
     /// Processes what a look found.
-    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis) {
+    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times) {
         let lasting = self.lasting.get_or_insert_with(|| Lasting::from(now));
-        lasting.see(now, diagnosis);
+        lasting.see(now, diagnosis, times);
         let next = now + every(now.since(lasting.since));
         // the last look is at the end of the limit
         let limit = lasting.intent().map(|(.., at)| at).filter(|at| *at > now);
@@ -270,20 +280,20 @@ impl Standing {
         self.lasting.as_ref()?.intent()
     }
 
-    pub(super) fn canon(&self, canon: &mut Canon) {
+    pub(super) fn canon(&self, canon: &mut Canon, times: &Times) {
         let Self { next, lasting } = self;
         canon.deadline(*next);
-        option(canon, lasting.as_ref(), |canon, lasting| lasting.canon(canon));
+        option(canon, lasting.as_ref(), |canon, lasting| lasting.canon(canon, times));
     }
 }
 
 /// The finding, if it ends a run once it has lasted for its time.
-fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
+fn found_by(diagnosis: &Diagnosis, times: &Times) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
     let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)?;
-    Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in) })
+    Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in, times) })
 }
 
 /// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.
@@ -306,7 +316,7 @@ mod tests {
     fn found(signature: &str, root: bool, sure: Sure, change: impl Fn(&mut Diagnosis)) -> Option<Finding> {
         let Seen::Looked(mut diagnosis) = looked(signature, root, sure) else { panic!("no look") };
         change(&mut diagnosis);
-        found_by(&diagnosis)
+        found_by(&diagnosis, &Times::default())
     }
 
     /// The first that fits counts, so a limit that asks for more certainty comes before one of the same name.
@@ -316,9 +326,10 @@ mod tests {
             let Limit { signature, root, sure, after, why } = limit;
             assert!(["second", "minute", "hour"].iter().all(|time| !why.contains(time)), "it depends: {why}");
             let finding = found(signature, *root, *sure, |_| {}).expect("it ends a run");
-            assert_eq!((finding.limit, finding.after, finding.pid), (limit, *after, 100));
+            let after = after.span(&Times::default());
+            assert_eq!((finding.limit, finding.after, finding.pid), (limit, after, 100));
             let closed_in = found(signature, *root, *sure, |diagnosis| diagnosis.closed_in = true);
-            assert_eq!(closed_in.map(|finding| finding.after), Some(limit.within(true)));
+            assert_eq!(closed_in.map(|finding| finding.after), Some(limit.within(true, &Times::default())));
             assert!(found(signature, *root, Sure::Guess, |_| {}).is_none(), "a guess ends nothing");
             for verdict in [Verdict::Waiting, Verdict::Working, Verdict::Ended, Verdict::Unknown] {
                 assert!(found(signature, *root, *sure, |diagnosis| diagnosis.verdict = verdict).is_none());
@@ -339,7 +350,7 @@ mod tests {
             assert_eq!(acts, [Act::Look]);
             assert_eq!(standing.deadline(), None, "one look at a time");
             let Seen::Looked(diagnosis) = looked(signature, true, Sure::Likely) else { panic!("no look") };
-            standing.see(VTime(at), &diagnosis);
+            standing.see(VTime(at), &diagnosis, &Times::default());
             standing.deadline().map(|next| next.0)
         };
         standing.moved(VTime(5_000));

@@ -1,6 +1,7 @@
 use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, GONE, SOON, STUCK};
-use super::standing::{CLOSED_IN, LIMITS, PERSON};
+use super::standing::{CLOSED_IN, LIMITS, Limit, PERSON};
+use super::times::Times;
 use super::{AT_WORK, QUIET};
 use crate::testing::{Bench, Patience, deeds, looked, report};
 use crate::{Act, Intended, Seen, Stream};
@@ -48,13 +49,17 @@ fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
     done
 }
 
+fn of(limit: &Limit) -> Span {
+    limit.after.span(&Times::default())
+}
+
 const FIRST_LOOK_MS: u64 = 10_000;
 
 #[test]
 fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
     for limit in &LIMITS {
         let seen = looked(limit.signature, limit.root, limit.sure);
-        let ends = FIRST_LOOK_MS + limit.after.as_ms();
+        let ends = FIRST_LOOK_MS + of(limit).as_ms();
         let mut bench = process(Terminal::Null);
         assert_eq!(finds(&mut bench, ends - 1, &seen), [], "{} before its limit", limit.signature);
         let intent = bench.strategy.intent().expect("it is announced");
@@ -63,7 +68,7 @@ fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
         let acts = finds(&mut bench, 100_000_000, &seen);
         let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
         assert_eq!((*at, policy.cause.as_deref()), (ends, Some(limit.signature)));
-        assert_eq!(policy.constants["limit_ms"], limit.after.as_ms());
+        assert_eq!(policy.constants["limit_ms"], of(limit).as_ms());
         assert_eq!(deeds(&acts).last().map(|(_, deed)| deed.clone()), Some(format!("stopped: {}", limit.signature)));
     }
 }
@@ -74,7 +79,7 @@ fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
         let seen = looked(limit.signature, limit.root, limit.sure);
         let closed = Seen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) }));
         // whoever stopped it can continue it
-        let after = if limit.signature == "stopped" { limit.after } else { limit.after.min(CLOSED_IN) };
+        let after = if limit.signature == "stopped" { of(limit) } else { of(limit).min(CLOSED_IN) };
         let ends = FIRST_LOOK_MS + after.as_ms();
         assert_eq!(finds(&mut process(Terminal::Null), ends - 1, &closed), [], "{}", limit.signature);
         let acts = finds(&mut process(Terminal::Null), 100_000_000, &closed);
@@ -117,8 +122,8 @@ fn the_page_names_each_limit() {
     assert_eq!(rows.len(), LIMITS.len());
     for (row, limit) in rows.iter().zip(&LIMITS) {
         let certain = if limit.sure == Sure::Certain { ", certain" } else { "" };
-        let of = if limit.root { "the agent" } else { "a process below it" };
-        let begin = format!("| `{}`{certain} | {of} | {} |", limit.signature, limit.after);
+        let whose = if limit.root { "the agent" } else { "a process below it" };
+        let begin = format!("| `{}`{certain} | {whose} | {} |", limit.signature, of(limit));
         assert!(row.starts_with(&begin), "{row} does not begin with {begin}");
     }
 }
@@ -223,7 +228,7 @@ fn a_stdin_that_is_the_callers_is_never_closed_and_costs_no_time() {
         bench
     };
     let waits = looked("stdin-open", true, Sure::Likely);
-    let limit = LIMITS.iter().find(|limit| limit.signature == "stdin-open" && limit.root).expect("it has one").after;
+    let limit = of(LIMITS.iter().find(|limit| limit.signature == "stdin-open" && limit.root).expect("it has one"));
     let ends = Span::ms(FIRST_LOOK_MS + limit.as_ms());
     assert_eq!(deeds(&finds(&mut of_caller(), ends.as_ms(), &waits)), words(&[(ends, "TERM tree")]));
     let mut done = of_caller();
@@ -492,7 +497,7 @@ fn an_ask_is_neither_answered_nor_refused_nor_aborted() {
 fn a_server_whose_model_is_silent_is_ended_by_what_its_processes_show() {
     let silent =
         Stands { busy: true, message: message(None, json!([])), asks: 0, children: Some(0), looks: "model-silent" };
-    let limit = LIMITS.iter().find(|limit| limit.signature == "model-silent").expect("a limit").after;
+    let limit = of(LIMITS.iter().find(|limit| limit.signature == "model-silent").expect("a limit"));
     let want = words(&[(EVERY + limit, "POST /session/ses_1/abort"), (EVERY + limit, "stopped: model-silent")]);
     assert_eq!(silent.meets(QUIET.as_ms()), want);
 }
@@ -544,4 +549,31 @@ fn a_finding_that_comes_and_goes_is_no_news_of_the_server() {
         done.extend(finds(&mut bench, at, &seen));
     }
     assert_eq!(deeds(&done).first().map(|(at, _)| *at), Some(AT_WORK.as_ms()), "{done:?}");
+}
+
+/// Each limit that can be set ends a run at the time that is set, and its report names that time.
+#[test]
+fn a_limit_that_is_set_is_the_one_that_counts() {
+    let bench = |spec: &str| {
+        let mut bench = Bench::of(spec);
+        bench.see(Seen::Terminal(Terminal::Null));
+        bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() });
+        bench
+    };
+    let ends = |spec: &str, seen: &Seen| {
+        let (at, act) = finds(&mut bench(spec), 1_000_000, seen).into_iter().next().expect("it ends the run");
+        let Act::Report(policy) = act else { panic!("a report comes first") };
+        (at, policy.constants["limit_ms"], policy.text.expect("a text"))
+    };
+    let (at, limit, text) = ends("guard-process(quiet=2m)", &looks(Verdict::Hung));
+    assert_eq!((at, limit), (120_000, 120_000));
+    assert_eq!(text, "nothing new was said for 2 minutes, and nothing in sight is at work");
+    let (at, limit, text) = ends("guard-process(at-work=90s)", &looks(Verdict::Working));
+    assert_eq!((at, limit, text.as_str()), (90_000, 90_000, "nothing new was said for 90 seconds"));
+    for (set, signature, root) in
+        [("person", "question-open", true), ("model", "model-silent", true), ("tool", "never-ends", false)]
+    {
+        let (at, limit, _) = ends(&format!("guard-process({set}=3m)"), &looked(signature, root, Sure::Likely));
+        assert_eq!((at, limit), (FIRST_LOOK_MS + 180_000, 180_000), "{set}");
+    }
 }

@@ -43,6 +43,9 @@ fn each_text_is_read_or_refused_at_its_place() {
         "guard@x",
         "guard()",
         "guard(x=1)",
+        "guard(quite=1m)",
+        "guard( quiet = 20m, at-work=1h )",
+        "guard(quiet=soon)",
         "idle@off+idle@grace",
         "idle@off+idle@off",
         "watcher@pr3(misses=0)",
@@ -97,7 +100,10 @@ fn each_text_is_read_or_refused_at_its_place() {
         "guard+wall" at 0: `guard` is a stack of its own and stands alone
         "guard@x" at 0: `guard` is a stack; name one of its members: guard-process+guard-server
         "guard()" is "guard"
-        "guard(x=1)" at 0: `guard` is a stack; name one of its members: guard-process+guard-server
+        "guard(x=1)" at 0: `guard` has no parameter `x`; it has `quiet`, `at-work`, `person`, `model`, `tool`
+        "guard(quite=1m)" at 0: `guard` has no parameter `quite`; did you mean `quiet`? It has `quiet`, `at-work`, `person`, `model`, `tool` => guard(quiet=1m)
+        "guard( quiet = 20m, at-work=1h )" is "guard(quiet=20m, at-work=1h)"
+        "guard(quiet=soon)" at 0: `quiet=soon`: a duration is a whole number and a unit: `250ms`, `2s`, `15m`, `4h`
         "idle@off+idle@grace" is "idle@off+idle@grace"
         "idle@off+idle@off" at 9: `idle@off` stands twice in the stack
         "watcher@pr3(misses=0)" is "watcher@pr3(misses=0)"
