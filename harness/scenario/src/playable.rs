@@ -326,6 +326,13 @@ impl Look {
             };
             self.no(format!("{path}.process.does"), message, Some(help));
         }
+        if let Fault::Process(process) = fault
+            && process.does == ProcessDoes::MuteOutput
+            && !(process.role == "agent" && matches!(agent, Agent::Claude(_)))
+        {
+            let help = "`agent = { claude = { … } }`, and no other `role` than `agent`";
+            self.no(format!("{path}.process.does"), "only Claude Code's output can stop", Some(help));
+        }
         if fault.needs_model() && !kind.has_model {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
         }

@@ -22,6 +22,11 @@ impl Rng {
                 at: self.span(),
                 does: self.pick(&[ProcessDoes::Restart, ProcessDoes::Mute]),
             }),
+            0 if matches!(agent, Agent::Claude(_)) && self.one_in(4) => Fault::Process(ProcessFault {
+                role: "agent".to_owned(),
+                at: self.span(),
+                does: ProcessDoes::MuteOutput,
+            }),
             0 => Fault::Process(ProcessFault {
                 role: self.pick(&ROLES).to_owned(),
                 at: self.span(),
