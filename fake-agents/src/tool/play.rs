@@ -17,8 +17,9 @@ use serde_json::json;
 
 /// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).
 const BLOCK_BYTES: u32 = 4_096;
-/// The pause between two tries of a locked database: the longest one of SQLite's busy handler (`sqliteDefaultBusyCallback`).
-const BUSY_NAP: Span = Span::ms(100);
+/// The pause between two tries of a locked database, as SQLite's busy handler has it where it is built without
+/// `HAVE_USLEEP` (`sqliteDefaultBusyCallback`); with it, a pause has up to 100 ms.
+const BUSY_NAP: Span = Span::secs(1);
 /// What is asked of a server that does not answer.
 const REQUEST: &[u8] = b"GET /api.json HTTP/1.1\r\nHost: models.example\r\n\r\n";
 /// How many bytes are asked for when stdin is read to its end.

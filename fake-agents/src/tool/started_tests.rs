@@ -160,14 +160,14 @@ fn what_does_not_answer_is_waited_for_or_given_up() {
 fn a_lock_is_waited_for_in_its_call_and_a_database_by_naps() {
     let mut os = Double::new();
     let mut tool =
-        tool(json!([{"lock": {"within": "10s"}}, {"lock": {"database": true, "within": "150ms"}}, {"lock": {}}]));
+        tool(json!([{"lock": {"within": "10s"}}, {"lock": {"database": true, "within": "1500ms"}}, {"lock": {}}]));
     let waits = |read, until: Option<u64>| Wait { read, until: until.map(VTime), on: "file", ..Wait::default() };
     assert_eq!(os.wait(&mut *tool), waits(vec![LOCKED], Some(11_000)));
     os.now = VTime(11_000);
-    assert_eq!(os.wait(&mut *tool), waits(vec![], Some(11_100)));
-    os.now = VTime(11_100);
-    assert_eq!(os.wait(&mut *tool), waits(vec![], Some(11_150)), "the limit comes before the next nap's end");
-    os.now = VTime(11_150);
+    assert_eq!(os.wait(&mut *tool), waits(vec![], Some(12_000)));
+    os.now = VTime(12_000);
+    assert_eq!(os.wait(&mut *tool), waits(vec![], Some(12_500)), "the limit comes before the next nap's end");
+    os.now = VTime(12_500);
     assert_eq!(os.wait(&mut *tool), waits(vec![LOCKED], None));
     assert_eq!(os.closed, [LOCKED, LOCKED]);
 }

@@ -415,7 +415,7 @@ pub struct OpenFifo {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Lock {
-    /// The file is an SQLite database: the process naps for 100 ms and tries again, as SQLite's busy handler does.
+    /// The file is an SQLite database: the process naps for 1 s and tries again, as SQLite's busy handler does.
     /// `false` by default: it waits in the system call (`flock`).
     #[serde(default)]
     pub database: bool,
