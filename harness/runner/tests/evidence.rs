@@ -124,7 +124,7 @@ const OTHERS: [(&str, &str, &str); 72] = [
     ("M10", "B2", PLAIN),
     ("M3", "", "it has just asked again, as it does for ever"),
     ("M3", "M1", "whether everything was said cannot be seen"),
-    ("M4", "M8", "the pause between two tries: opencode says so on its server alone"),
+    ("M4", "B5", PLAIN),
     ("M5", "M8", "the pause between two tries: opencode says so on its server alone"),
     ("M6", "", "a compaction is a request like any other"),
     ("M8", "B5", PLAIN),
