@@ -160,6 +160,10 @@ impl Os for Bench {
         Ok(self.fd())
     }
 
+    fn open_locked(&mut self, _: bool) -> Result<Fd, Errno> {
+        Ok(self.fd())
+    }
+
     fn spawn(&mut self, _: Spawn) -> Result<Child, Errno> {
         self.children += 1;
         Ok(Child(self.children))

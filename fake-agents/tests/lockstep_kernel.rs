@@ -326,6 +326,12 @@ fn nobody_answers_a_request_and_nobody_opens_the_other_end() {
     let given_up = r#"[{"fetch":{"within":"30s"}},{"print":"on"},{"run":[{"open-fifo":{}}]}]"#;
     both(&cell(Null, given_up), &["30000 out \"on\\n\"", "waits agent.1 file", "left agent", "left agent.1"]);
     both(&cell(Null, r#"[{"open-fifo":{"skips":true}},{"exit":3}]"#), &["0 agent exit 3"]);
+    both(
+        &cell(Null, r#"[{"lock":{"within":"10s"}},{"run":[{"lock":{}}]}]"#),
+        &["waits agent.1 file", "left agent", "left agent.1"],
+    );
+    let naps = r#"[{"lock":{"database":true,"within":"5s"}},{"exit":3}]"#;
+    both(&cell(Null, naps), &["5000 agent exit 3"]);
 }
 
 #[test]

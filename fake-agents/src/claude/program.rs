@@ -14,7 +14,7 @@ use super::texts;
 use crate::agent_host::AgentHost;
 use crate::outgoing::Outgoing;
 use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
-use rehang_scenario::{Canon, Fault, ToolDoes, VTime, turns::Turn};
+use rehang_scenario::{Canon, Fault, ProcessDoes, ToolDoes, VTime, turns::Turn};
 use rehang_trace::Fact;
 use rehang_wire::claude::{Lines, ToAgent, to_agent};
 use serde_json::{Value, json};
@@ -42,6 +42,8 @@ pub(super) struct Fake {
     models: Models,
     bashes: Vec<Running>,
     stripped: Vec<&'static str>,
+    /// From this time on nothing that it says arrives on its stdout.
+    mute_at: Option<VTime>,
     out: Outgoing,
     err: Outgoing,
     stdin: Stdin,
@@ -77,6 +79,11 @@ impl Fake {
             _ => None,
         };
         let tool_faults: Vec<(u32, ToolDoes)> = faults.iter().filter_map(tool).collect();
+        let mute = |fault: &Fault| match fault {
+            Fault::Process(fault) if fault.does == ProcessDoes::MuteOutput => Some(VTime::ZERO + fault.at),
+            _ => None,
+        };
+        let mute_at = faults.iter().filter_map(mute).min();
         let answerer = if args.asks_host { Answerer::Host } else { Answerer::Nobody };
         let repeats = rehang_wire::model::script::repeats(&faults);
         let config = Config { release, args: args.clone(), answerer, turns, tool_faults, repeats };
@@ -87,6 +94,7 @@ impl Fake {
             models: Models::new(&faults, model_port),
             bashes: Vec::new(),
             stripped: Vec::new(),
+            mute_at,
             out: Outgoing::default(),
             err: Outgoing::default(),
             stdin: Stdin::default(),
@@ -438,6 +446,8 @@ impl Program for Fake {
             return Next::Wait(Wait { read: vec![STDIN], on: "tty", ..Wait::default() });
         }
         loop {
+            // what it says from then on is lost, as if its reader were gone
+            self.out.broken |= self.mute_at.is_some_and(|at| os.now() >= at);
             self.apply(os);
             for (fd, on) in [(STDOUT, "stdout"), (STDERR, "stderr")] {
                 let stream = if fd == STDOUT { &mut self.out } else { &mut self.err };
@@ -468,6 +478,7 @@ impl Program for Fake {
             models,
             bashes,
             stripped,
+            mute_at,
             out,
             err,
             stdin: Stdin { lines, piped, over },
@@ -489,5 +500,7 @@ impl Program for Fake {
         engine.canon(canon);
         models.canon(canon);
         canon.list(bashes, |canon, run| run.canon(canon));
+        let mute_at = mute_at.filter(|at| *at > canon.now());
+        canon.deadline(mute_at);
     }
 }

@@ -42,6 +42,7 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"listen\": {\"within\": \"5m\"}}         waits for a connection on a free port
   {\"fetch\": {\"within\": \"30s\"}}         asks a server that takes the connection and never answers
   {\"open-fifo\": {\"skips\": false}}      opens a FIFO that nobody writes to; with skips it passes it over
+  {\"lock\": {\"database\": false, \"within\": \"10s\"}}   waits for a lock that is never let go; a database's by naps
   {\"agent\": {\"agent\": …, \"turns\": […]}}   runs a fake agent and waits for it
   \"setsid\"                             goes into a session of its own
   \"hold\"                               waits for ever

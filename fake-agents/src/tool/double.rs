@@ -15,6 +15,8 @@ pub(super) const LISTENER: Fd = Fd(4);
 pub(super) const CONNECTION: Fd = Fd(5);
 /// The descriptor that `open_fifo` gives.
 pub(super) const FIFO: Fd = Fd(6);
+/// The descriptor that `open_locked` gives.
+pub(super) const LOCKED: Fd = Fd(7);
 
 pub(super) struct Double {
     pub(super) now: VTime,
@@ -200,6 +202,10 @@ impl Os for Double {
 
     fn open_fifo(&mut self) -> Result<Fd, Errno> {
         Ok(FIFO)
+    }
+
+    fn open_locked(&mut self, _database: bool) -> Result<Fd, Errno> {
+        Ok(LOCKED)
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {

@@ -9,14 +9,17 @@ use rehang_os::os::{
     Child, Disposition, Errno, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait, Write,
 };
 use rehang_scenario::{
-    Canon, VTime,
-    turns::{Await, Fetch, Final, Listen, OpenFifo, Receive, Step},
+    Canon, Span, VTime,
+    turns::{Await, Fetch, Final, Listen, Lock, OpenFifo, Receive, Step},
 };
 use rehang_trace::Fact;
 use serde_json::json;
 
 /// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).
 const BLOCK_BYTES: u32 = 4_096;
+/// The pause between two tries of a locked database, as SQLite's busy handler has it where it is built without
+/// `HAVE_USLEEP` (`sqliteDefaultBusyCallback`); with it, a pause has up to 100 ms.
+const BUSY_NAP: Span = Span::secs(1);
 /// What is asked of a server that does not answer.
 const REQUEST: &[u8] = b"GET /api.json HTTP/1.1\r\nHost: models.example\r\n\r\n";
 /// What every program says that opens `/dev/tty` but has no terminal.
@@ -84,6 +87,8 @@ enum Phase {
         fd: Fd,
         until: Option<VTime>,
         on: &'static str,
+        /// It is not waited for, but tried again after a nap.
+        naps: bool,
     },
     /// All steps are over; this is the exit code.
     Over(u8),
@@ -143,8 +148,13 @@ impl Tool {
                 os.close(fd);
                 self.done(EXIT_TIMED_OUT)
             }
-            Phase::Unanswered { fd, until, on } => {
-                self.phase = Phase::Unanswered { fd, until, on };
+            Phase::Unanswered { fd, until, on, naps } => {
+                self.phase = Phase::Unanswered { fd, until, on, naps };
+                if naps {
+                    let again = os.now() + BUSY_NAP;
+                    let next = until.map_or(again, |until| until.min(again));
+                    return rest(Wait { until: Some(next), on, ..Wait::default() });
+                }
                 rest(Wait { read: vec![fd], until, on, ..Wait::default() })
             }
             Phase::Over(code) => Flow::Rest(Next::Exit(code)),
@@ -253,7 +263,12 @@ impl Tool {
                 Ok(fd) => {
                     // the connection takes it, and nobody reads it
                     let _ = os.write(fd, REQUEST);
-                    self.phase = Phase::Unanswered { fd, until: within.map(|within| os.now() + within), on: "peer" };
+                    self.phase = Phase::Unanswered {
+                        fd,
+                        until: within.map(|within| os.now() + within),
+                        on: "peer",
+                        naps: false,
+                    };
                     Flow::On
                 }
                 Err(_) => self.over(EXIT_FAILED),
@@ -261,7 +276,15 @@ impl Tool {
             Step::OpenFifo(OpenFifo { skips: true }) => self.done(0),
             Step::OpenFifo(OpenFifo { skips: false }) => match os.open_fifo() {
                 Ok(fd) => {
-                    self.phase = Phase::Unanswered { fd, until: None, on: "file" };
+                    self.phase = Phase::Unanswered { fd, until: None, on: "file", naps: false };
+                    Flow::On
+                }
+                Err(_) => self.over(EXIT_FAILED),
+            },
+            Step::Lock(Lock { database, within }) => match os.open_locked(*database) {
+                Ok(fd) => {
+                    let until = within.map(|within| os.now() + within);
+                    self.phase = Phase::Unanswered { fd, until, on: "file", naps: *database };
                     Flow::On
                 }
                 Err(_) => self.over(EXIT_FAILED),
@@ -536,7 +559,9 @@ impl Program for Tool {
             Phase::Receiving { fd, until } => canon.num(7).num(fd.0.into()).deadline(*until),
             Phase::Awaiting { until } => canon.num(8).deadline(*until),
             Phase::Listening { fd, until } => canon.num(9).num(fd.0.into()).deadline(*until),
-            Phase::Unanswered { fd, until, on } => canon.num(10).num(fd.0.into()).deadline(*until).text(on),
+            Phase::Unanswered { fd, until, on, naps } => {
+                canon.num(10).num(fd.0.into()).deadline(*until).text(on).flag(*naps)
+            }
         };
     }
 }

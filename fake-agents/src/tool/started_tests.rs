@@ -3,7 +3,7 @@
 //! Invariant: each wait is tested with and without its limit, and each end of a pipe is closed by the process that does
 //! not use it.
 
-use super::double::{CONNECTION, Double, FIFO, LISTENER};
+use super::double::{CONNECTION, Double, FIFO, LISTENER, LOCKED};
 use super::{EXIT_FAILED, EXIT_TIMED_OUT, argv, program};
 use rehang_os::os::{Child, Exit, Fd, Group, Next, Program, STDERR, STDOUT, Sig, Stdio, Wait};
 use rehang_scenario::{VTime, turns::Step};
@@ -154,6 +154,22 @@ fn what_does_not_answer_is_waited_for_or_given_up() {
     os.now = VTime(31_000);
     assert_eq!(os.wait(&mut *tool), waits(FIFO, None, "file"));
     assert_eq!((os.closed.as_slice(), os.text(STDOUT).as_str()), ([CONNECTION].as_slice(), "on\n"));
+}
+
+#[test]
+fn a_lock_is_waited_for_in_its_call_and_a_database_by_naps() {
+    let mut os = Double::new();
+    let mut tool =
+        tool(json!([{"lock": {"within": "10s"}}, {"lock": {"database": true, "within": "1500ms"}}, {"lock": {}}]));
+    let waits = |read, until: Option<u64>| Wait { read, until: until.map(VTime), on: "file", ..Wait::default() };
+    assert_eq!(os.wait(&mut *tool), waits(vec![LOCKED], Some(11_000)));
+    os.now = VTime(11_000);
+    assert_eq!(os.wait(&mut *tool), waits(vec![], Some(12_000)));
+    os.now = VTime(12_000);
+    assert_eq!(os.wait(&mut *tool), waits(vec![], Some(12_500)), "the limit comes before the next nap's end");
+    os.now = VTime(12_500);
+    assert_eq!(os.wait(&mut *tool), waits(vec![LOCKED], None));
+    assert_eq!(os.closed, [LOCKED, LOCKED]);
 }
 
 #[test]

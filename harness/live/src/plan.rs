@@ -101,9 +101,10 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
 fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
     let stuck = matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute);
     let repeats = matches!(fault, Fault::Model(model) if model.does == ModelDoes::Repeats);
+    let mutes = matches!(fault, Fault::Process(process) if process.does == ProcessDoes::MuteOutput);
     let cannot = match fault.place() {
         _ if stuck => "no real release's event loop can be stuck from outside",
-        _ if repeats => "a fault inside of the agent: a real release is as it is",
+        _ if repeats || mutes => "a fault inside of the agent: a real release is as it is",
         Place::Model | Place::Process => return None,
         Place::Wire if form == Form::Serve => return None,
         Place::Wire => "only a server has clients on a wire",

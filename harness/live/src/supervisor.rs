@@ -339,7 +339,7 @@ fn play(faults: &mut Vec<(u64, ProcessDoes)>, watch: &Watch) {
             ProcessDoes::Freeze => Signal::SIGSTOP,
             ProcessDoes::Thaw => Signal::SIGCONT,
             // a real release's plan never has it
-            ProcessDoes::Mute => return false,
+            ProcessDoes::Mute | ProcessDoes::MuteOutput => return false,
         };
         if let Some(agent) = watch.looks().0.and_then(|look| look.agent()) {
             let _ = kill(nix::unistd::Pid::from_raw(agent), signal);

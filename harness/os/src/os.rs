@@ -340,6 +340,9 @@ pub trait Os {
     /// Begins to open, for reading, a FIFO that no process has open for writing: the descriptor is never ready. A process
     /// that waits for it is in its `open`, and has no descriptor yet.
     fn open_fifo(&mut self) -> Result<Fd, Errno>;
+    /// Opens a file that somebody outside the cell has locked for ever: the descriptor is never ready. A process that waits
+    /// for it is in its `flock`; with `database`, the file is an SQLite database, whose busy handler naps instead.
+    fn open_locked(&mut self, database: bool) -> Result<Fd, Errno>;
 
     /// Starts a process: `TooBig` if its arguments or its environment do not fit ([`crate::exec::fits`]).
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno>;

@@ -32,7 +32,7 @@ const NAMES: [(&str, &[&str]); 16] = [
     ("pipe", &["stray-holds-pipe", "stray-writes-pipe", "stdout-undrained", "stderr-undrained", "mutual-pipe"]),
     ("bash", &["tool-lost", "never-ends", "unreaped", "stray-holds-pipe"]),
     ("tool", &["tool-lost"]),
-    ("child", &["never-ends", "stray-holds-pipe", "unreaped", "fifo-open"]),
+    ("child", &["never-ends", "stray-holds-pipe", "unreaped", "fifo-open", "file-lock"]),
     ("nothing", &["never-ends"]),
     ("model", &["model-silent"]),
     ("stopped", &["stopped", "sigttin", "sigttou"]),
@@ -42,7 +42,7 @@ const NAMES: [(&str, &[&str]); 16] = [
     ("post", &["peer-silent", "tool-lost", "server-mute"]),
     ("event", &["peer-silent"]),
     ("peer", &["peer-silent"]),
-    ("file", &["fifo-open"]),
+    ("file", &["fifo-open", "file-lock", "sqlite-lock"]),
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
@@ -82,7 +82,7 @@ const MISSED: [(&str, &str, &str); 19] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 71] = [
+const OTHERS: [(&str, &str, &str); 72] = [
     ("B1", "B2", "a terminal is its stdin"),
     ("B1", "S1", PLAIN),
     ("B10", "B5", "that it ignores TERM shows when it is sent one"),
@@ -100,6 +100,7 @@ const OTHERS: [(&str, &str, &str); 71] = [
     ("C2", "C6", PLAIN),
     ("C5", "B5", "of a program that was never there nothing is left to see"),
     ("C6", "B5", "the wrapper itself is looked at, and it does not read"),
+    ("C7", "H1", "its records hold the result: that it did not arrive, its reader alone knows"),
     ("E1", "", WIRE),
     ("E1", "P1", ASKS),
     ("E1", "Q1", ASKS),
@@ -123,7 +124,7 @@ const OTHERS: [(&str, &str, &str); 71] = [
     ("M10", "B2", PLAIN),
     ("M3", "", "it has just asked again, as it does for ever"),
     ("M3", "M1", "whether everything was said cannot be seen"),
-    ("M4", "M8", "the pause between two tries: opencode says so on its server alone"),
+    ("M4", "B5", PLAIN),
     ("M5", "M8", "the pause between two tries: opencode says so on its server alone"),
     ("M6", "", "a compaction is a request like any other"),
     ("M8", "B5", PLAIN),

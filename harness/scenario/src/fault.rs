@@ -238,6 +238,8 @@ pub enum ProcessDoes {
     Restart,
     /// A server's event loop is stuck: it lives and listens, and takes, answers and says nothing more.
     Mute,
+    /// Claude Code's output stops: its session goes on, and nothing that it would print arrives on its stdout.
+    MuteOutput,
 }
 
 /// A fault of a tool.

@@ -3,6 +3,7 @@
 //! Invariant: only what is impossible is refused here (a question to a program that has no model, an event fault
 //! without a server); what merely never happened is allowed.
 
+use crate::agents;
 use crate::limits;
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
@@ -325,6 +326,13 @@ impl Look {
                 _ => "only a server is started again at its address",
             };
             self.no(format!("{path}.process.does"), message, Some(help));
+        }
+        if let Fault::Process(process) = fault
+            && process.does == ProcessDoes::MuteOutput
+            && !(process.role == "agent" && agent.kind() == &agents::CLAUDE)
+        {
+            let help = "`agent = { claude = { … } }`, and no other `role` than `agent`";
+            self.no(format!("{path}.process.does"), "only Claude Code's output can stop", Some(help));
         }
         if fault.needs_model() && !kind.has_model {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);

@@ -212,6 +212,8 @@ pub enum Step {
     Fetch(Fetch),
     /// Opens every file of a folder that has a FIFO in it, which nobody has open for writing.
     OpenFifo(OpenFifo),
+    /// Waits for a lock on a file that another run on the machine, which is not part of the scenario, holds for ever.
+    Lock(Lock),
     /// Is itself an agent: an agent run by another agent's bash tool.
     Agent(Nested),
     /// Goes into a session of its own.
@@ -407,6 +409,19 @@ pub struct OpenFifo {
     /// Opens regular files only, and passes the FIFO over (`grep -D skip`). `false` by default.
     #[serde(default)]
     pub skips: bool,
+}
+
+/// A lock that another run holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Lock {
+    /// The file is an SQLite database: the process naps for 1 s and tries again, as SQLite's busy handler does.
+    /// `false` by default: it waits in the system call (`flock`).
+    #[serde(default)]
+    pub database: bool,
+    /// Goes on without the lock after this span (`flock -w`, SQLite's `busy_timeout`); by default it waits for ever.
+    #[serde(default)]
+    pub within: Option<Span>,
 }
 
 /// A step that names a process which it cannot use, since no `start` before it gives one.

@@ -1,8 +1,10 @@
 //! `rehang list --mechanisms`: what the corpus has of each way to hang.
 //!
 //! Invariant: a hang counts if its proof was made here and now, by playing the scenario without a strategy on the simulated
-//! kernel; a scenario that runs only in lockstep is counted as a scenario, and its hang is not.
+//! kernel; a scenario that runs only in lockstep is counted as a scenario, and its hang is not. A release counts if one of its
+//! cells in `UPSTREAM.md` hung in a scenario of the mechanism.
 
+use crate::book;
 use rehang_judge::verdict::Outcome;
 use rehang_os::sim::SimKernel;
 use rehang_runner::unit::Unit;
@@ -12,10 +14,12 @@ use rehang_stage::{Job, Setting, judged};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a mechanism has no proved hang although that is not a gap: `rehang explain` tells more of each.
-const NO_HANG: [(&str, &str); 5] = [
+const NO_HANG: [(&str, &str); 7] = [
     ("Q5", "nothing blocks: the run ends with a question"),
     ("C3", "nothing blocks: the result is cut, and the exit code is 0"),
     ("E7", "the opposite of a hang: a run that goes on is taken for over"),
+    ("M7", "not proved: each call counts as progress, and only that none of them is new tells"),
+    ("M9", "ends by itself: the kernel gives the connection up after 4 to 15 minutes"),
     ("H3", "nothing blocks: each run leaves a process behind"),
     ("F", "a healthy run"),
 ];
@@ -27,15 +31,20 @@ struct Has {
     scenarios: BTreeSet<String>,
     hangs: BTreeSet<String>,
     controls: BTreeSet<String>,
+    releases: BTreeSet<String>,
 }
 
 /// The lines of the table, and then its sums.
 pub fn table(units: &[Unit]) -> Vec<String> {
     let mut all: BTreeMap<&str, Has> = BTreeMap::new();
+    let hung = hung_releases(book::UPSTREAM);
     for unit in units {
         let has = all.entry(unit.main.mechanism.as_str()).or_default();
         has.files.insert(unit.name.split('[').next().unwrap_or_default().to_owned());
         has.scenarios.insert(unit.name.clone());
+        let of_unit =
+            hung.iter().filter(|(scenario, _)| unit.name.strip_prefix("upstream/") == Some(scenario.as_str()));
+        has.releases.extend(of_unit.map(|(_, release)| release.clone()));
         if unit.control.is_some() {
             has.controls.insert(unit.name.clone());
         }
@@ -43,10 +52,13 @@ pub fn table(units: &[Unit]) -> Vec<String> {
             has.hangs.insert(unit.name.clone());
         }
     }
-    let mut lines = vec![row("", "mechanism", ["files", "scenarios", "hangs", "controls"], "")];
+    let mut lines = vec![row("", "mechanism", ["files", "scenarios", "hangs", "controls", "releases"], "")];
     lines.extend(MECHANISMS.iter().map(|mechanism| line(mechanism, all.get(mechanism.id))));
     let sum = |of: fn(&Has) -> usize| all.values().map(of).sum::<usize>().to_string();
-    let sums = [sum(|h| h.files.len()), sum(|h| h.scenarios.len()), sum(|h| h.hangs.len()), sum(|h| h.controls.len())];
+    let releases: BTreeSet<&String> = all.values().flat_map(|has| &has.releases).collect();
+    let [files, scenarios] = [sum(|h| h.files.len()), sum(|h| h.scenarios.len())];
+    let [hangs, controls] = [sum(|h| h.hangs.len()), sum(|h| h.controls.len())];
+    let sums = [files, scenarios, hangs, controls, releases.len().to_string()];
     lines.push(row("", "all", sums.each_ref().map(String::as_str), ""));
     lines
 }
@@ -61,13 +73,34 @@ fn line(mechanism: &Mechanism, has: Option<&Has>) -> String {
     };
     let none = Has::default();
     let has = has.unwrap_or(&none);
-    let counts = [has.files.len(), has.scenarios.len(), has.hangs.len(), has.controls.len()].map(|n| n.to_string());
+    let counts = [has.files.len(), has.scenarios.len(), has.hangs.len(), has.controls.len(), has.releases.len()];
+    let counts = counts.map(|n| n.to_string());
     row(mechanism.id, mechanism.name, counts.each_ref().map(String::as_str), note)
 }
 
-fn row(id: &str, name: &str, [files, scenarios, hangs, controls]: [&str; 4], note: &str) -> String {
-    let line = format!("{id:<4} {name:<32} {files:>5} {scenarios:>9} {hangs:>6} {controls:>8}  {note}");
+fn row(id: &str, name: &str, [files, scenarios, hangs, controls, releases]: [&str; 5], note: &str) -> String {
+    let line = format!("{id:<4} {name:<32} {files:>5} {scenarios:>9} {hangs:>6} {controls:>8} {releases:>8}  {note}");
     line.trim_end().to_owned()
+}
+
+/// The scenarios and releases of a table of real releases whose cell says that the release hung.
+fn hung_releases(table: &str) -> Vec<(String, String)> {
+    let (mut agent, mut versions, mut found) = ("", Vec::new(), Vec::new());
+    for line in table.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            agent = name;
+        }
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        match cells.as_slice() {
+            ["scenario", "terminal", more @ .., _] => versions = more.to_vec(),
+            [scenario, _, more @ .., _] if more.len() == versions.len() => {
+                let hung = versions.iter().zip(more).filter(|(_, cell)| cell.starts_with("**hung**"));
+                found.extend(hung.map(|(version, _)| ((*scenario).to_owned(), format!("{agent}@{version}"))));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether this unit's scenario is proved to hang if no strategy acts.
@@ -79,4 +112,18 @@ fn hangs(unit: &Unit) -> bool {
     plays
         && judged(&mut kernel, &job, &setting, None)
             .is_ok_and(|played| matches!(played.verdict.outcome, Outcome::Hung { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_hung_is_counted_once_for_its_scenario() {
+        let table = "## one\n\n| scenario | terminal | 1.0 | 2.0 | command |\n|---|---|---|---|---|\n\
+            | stdin | null | **hung** stdin 3s | completed 1s | `x` |\n| stdin | tty | – (1) |  | `x` |\n";
+        assert_eq!(hung_releases(table), [("stdin".to_owned(), "one@1.0".to_owned())]);
+        let all = hung_releases(book::UPSTREAM);
+        assert!(all.iter().any(|(scenario, release)| scenario == "alive-after-result" && release == "claude@2.0.77"));
+    }
 }

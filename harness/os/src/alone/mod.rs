@@ -126,8 +126,17 @@ fn wait(os: &mut RealOs, wait: &Wait, speed: u32, wakes: Option<&OwnedFd>) {
     if let Some(opening) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(|d| matches!(d.key, Key::Fifo(_))) {
         return descriptor::wait_to_open(opening.fd());
     }
+    let is_locked = |d: &&descriptor::Descriptor| matches!(d.key, Key::Locked(..));
+    if let Some(file) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(is_locked)
+        && wait.until.is_none()
+    {
+        return descriptor::wait_to_lock(file.fd());
+    }
     let mut polled: Vec<PollFd<'_>> = Vec::new();
-    let of = |fds: &[crate::os::Fd]| fds.iter().filter_map(|fd| os.fds.get(&fd.0)).collect::<Vec<_>>();
+    // a file is always ready for `poll`, its lock is not
+    let of = |fds: &[crate::os::Fd]| {
+        fds.iter().filter_map(|fd| os.fds.get(&fd.0)).filter(|d| !is_locked(d)).collect::<Vec<_>>()
+    };
     polled.extend(of(&wait.read).into_iter().map(|d| PollFd::from_borrowed_fd(d.fd(), PollFlags::IN)));
     polled.extend(of(&wait.write).into_iter().map(|d| PollFd::from_borrowed_fd(d.fd(), PollFlags::OUT)));
     if wait.child {

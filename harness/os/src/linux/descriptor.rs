@@ -247,6 +247,30 @@ pub fn wait_to_open(fifo: BorrowedFd<'_>) {
     drop(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()));
 }
 
+/// A file without a name that is locked: the descriptor that waits for the lock, the one that holds it, and the inode.
+///
+/// # Errors
+/// The kernel's error.
+pub fn locked(database: bool) -> Result<(OwnedFd, OwnedFd, u64), rustix::io::Errno> {
+    use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock};
+    let end = if database { "db" } else { "lock" };
+    let path = std::env::temp_dir().join(format!("rehang-{}.{end}", std::process::id()));
+    let open = |flags| rustix::fs::openat(CWD, &path, OFlags::RDWR | OFlags::CLOEXEC | flags, Mode::RUSR | Mode::WUSR);
+    let holder = open(OFlags::CREATE | OFlags::EXCL)?;
+    let waiter = open(OFlags::empty());
+    rustix::fs::unlink(&path)?;
+    let waiter = waiter?;
+    flock(&holder, FlockOperation::NonBlockingLockExclusive)?;
+    let inode = rustix::fs::fstat(&waiter)?.st_ino;
+    Ok((waiter, holder, inode))
+}
+
+/// Waits for the lock of a file of [`locked`] as a plain program does: until it is let go, or for a signal.
+pub fn wait_to_lock(file: BorrowedFd<'_>) {
+    // an error is a signal, and the wait is begun again
+    let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::LockExclusive);
+}
+
 /// The device number of the terminal that this descriptor leads to, in the encoding of `stat`.
 ///
 /// # Errors

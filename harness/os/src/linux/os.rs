@@ -513,6 +513,13 @@ impl Os for RealOs {
         Ok(self.install(Descriptor::opened(fifo, FdKind::Pipe, Key::Fifo(inode))))
     }
 
+    fn open_locked(&mut self, database: bool) -> Result<Fd, Errno> {
+        let (file, holder, inode) =
+            descriptor::locked(database).map_err(|e| self.unmeant("locking a file", e, machine::open))?;
+        let file = Descriptor::opened(file, FdKind::Null, Key::Locked(inode, database));
+        Ok(self.install(file.beside(holder)))
+    }
+
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {
         let plan = spawn.env.iter().find(|(key, _)| key == PLAN_ENV);
         let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());

@@ -135,7 +135,7 @@ impl LockstepKernel {
     fn has_input(&self, key: Key) -> Option<bool> {
         match key {
             Key::Other => Some(true),
-            Key::PipeWrite(_) | Key::Fifo(_) => Some(false),
+            Key::PipeWrite(_) | Key::Fifo(_) | Key::Locked(..) => Some(false),
             Key::Listener(port) => Some(self.objects.waiting(port) > 0),
             Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
             Key::PipeRead(_) => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),

@@ -77,7 +77,7 @@ pub fn inbound(key: Key) -> Option<Stream> {
         Key::PipeRead(inode) => Some(Stream::Pipe(inode)),
         Key::Client(client, server) => Some(Stream::ToClient(client, server)),
         Key::Server(client, server) => Some(Stream::ToServer(client, server)),
-        Key::PipeWrite(_) | Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Other => None,
+        Key::PipeWrite(_) | Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Locked(..) | Key::Other => None,
     }
 }
 
@@ -87,7 +87,7 @@ pub fn outbound(key: Key) -> Option<Stream> {
         Key::PipeWrite(inode) => Some(Stream::Pipe(inode)),
         Key::Client(client, server) => Some(Stream::ToServer(client, server)),
         Key::Server(client, server) => Some(Stream::ToClient(client, server)),
-        Key::PipeRead(_) | Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Other => None,
+        Key::PipeRead(_) | Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Locked(..) | Key::Other => None,
     }
 }
 
@@ -121,6 +121,7 @@ fn kind(key: Key) -> u8 {
         Key::Client(..) | Key::Server(..) => 3,
         Key::Other => 4,
         Key::Fifo(_) => 5,
+        Key::Locked(..) => 6,
     }
 }
 

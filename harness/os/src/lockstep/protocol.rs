@@ -55,6 +55,8 @@ pub enum Key {
     Server(u16, u16),
     /// A FIFO that is being opened, by inode.
     Fifo(u64),
+    /// A file that is locked, by inode; whether it is a database.
+    Locked(u64, bool),
 }
 
 /// What was moved through an object since the last announcement.

@@ -83,6 +83,7 @@ impl LockstepKernel {
             Key::Client(..) => Thing::Socket(number, 0),
             Key::Server(..) => Thing::Socket(number, 1),
             Key::Fifo(_) => Thing::Fifo(number),
+            Key::Locked(_, database) => Thing::Locked(number, database),
         }
     }
 }

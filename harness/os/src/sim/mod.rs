@@ -43,6 +43,8 @@ pub struct SimKernel {
     listeners: Vec<Listener>,
     /// How many FIFOs were opened.
     fifos: usize,
+    /// How many files were opened that are locked.
+    locked: usize,
     handles: Vec<Option<Desc>>,
     happened: Vec<Happened>,
     stops: u64,
@@ -62,6 +64,7 @@ impl SimKernel {
             connections: Vec::new(),
             listeners: Vec::new(),
             fifos: 0,
+            locked: 0,
             handles: Vec::new(),
             happened: Vec::new(),
             stops: 0,
@@ -94,7 +97,7 @@ impl SimKernel {
             Desc::PipeRead(id) => self.pipes[id].readers += 1,
             Desc::PipeWrite(id) => self.pipes[id].writers += 1,
             Desc::Tty(id) => self.ttys[id].slaves += 1,
-            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) | Desc::Fifo(_) => {}
+            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) | Desc::Fifo(_) | Desc::Locked(..) => {}
         }
     }
 
@@ -103,7 +106,7 @@ impl SimKernel {
             Desc::PipeRead(id) => self.pipes[id].readers -= 1,
             Desc::PipeWrite(id) => self.pipes[id].writers -= 1,
             Desc::Tty(id) => self.ttys[id].slaves -= 1,
-            Desc::Null | Desc::Fifo(_) => {}
+            Desc::Null | Desc::Fifo(_) | Desc::Locked(..) => {}
             Desc::Master(id) => self.hang_up(id),
             Desc::Listener(id) => {
                 self.listeners[id].open = false;
@@ -134,7 +137,7 @@ impl SimKernel {
         match desc {
             Desc::Null => true,
             Desc::PipeRead(id) => self.pipes[id].readable(),
-            Desc::PipeWrite(_) | Desc::Fifo(_) => false,
+            Desc::PipeWrite(_) | Desc::Fifo(_) | Desc::Locked(..) => false,
             Desc::Tty(id) => self.ttys[id].readable(),
             Desc::Master(id) => self.ttys[id].line.has_output(),
             Desc::Listener(id) => !self.listeners[id].waiting.is_empty(),
@@ -149,7 +152,7 @@ impl SimKernel {
             // a terminal that was hung up gives an error at once
             Desc::Tty(id) => !self.ttys[id].master || self.ttys[id].line.room() >= TTY_ROOM_MIN,
             Desc::Null | Desc::PipeRead(_) | Desc::Master(_) | Desc::Listener(_) => true,
-            Desc::Fifo(_) => false,
+            Desc::Fifo(_) | Desc::Locked(..) => false,
         }
     }
 
@@ -199,7 +202,7 @@ impl SimKernel {
                 }
             }
             Desc::PipeWrite(_) | Desc::Listener(_) => Read::Failed(Errno::BadFd),
-            Desc::Fifo(_) => Read::Later,
+            Desc::Fifo(_) | Desc::Locked(..) => Read::Later,
         }
     }
 
@@ -256,7 +259,9 @@ impl SimKernel {
                 other.came.add(room as u64, self.now, self.turns);
                 if room > 0 { Write::Took(room) } else { Write::Later }
             }
-            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) | Desc::Fifo(_) => Write::Failed(Errno::BadFd),
+            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) | Desc::Fifo(_) | Desc::Locked(..) => {
+                Write::Failed(Errno::BadFd)
+            }
         }
     }
 
@@ -498,7 +503,9 @@ impl Kernel for SimKernel {
             Some(Desc::PipeWrite(id)) => Desc::PipeRead(id),
             Some(Desc::Master(id)) => Desc::Tty(id),
             Some(Desc::Socket(id, side)) => Desc::Socket(id, 1 - side),
-            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_) | Desc::Fifo(_)) | None => return Vec::new(),
+            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_) | Desc::Fifo(_) | Desc::Locked(..)) | None => {
+                return Vec::new();
+            }
         };
         self.all().filter(|&p| self.get(p).alive() && self.get(p).fds.values().any(|&held| held == other)).collect()
     }

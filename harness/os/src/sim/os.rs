@@ -137,7 +137,7 @@ impl Os for View<'_> {
     fn kind(&self, fd: Fd) -> FdKind {
         match self.desc(fd) {
             None => FdKind::Closed,
-            Some(Desc::Null) => FdKind::Null,
+            Some(Desc::Null | Desc::Locked(..)) => FdKind::Null,
             Some(Desc::Tty(tty)) if !self.kernel.ttys[tty].master => FdKind::Null,
             Some(Desc::Tty(_) | Desc::Master(_)) => FdKind::Tty,
             Some(Desc::PipeRead(_) | Desc::PipeWrite(_) | Desc::Fifo(_)) => FdKind::Pipe,
@@ -198,6 +198,11 @@ impl Os for View<'_> {
     fn open_fifo(&mut self) -> Result<Fd, Errno> {
         self.kernel.fifos += 1;
         Ok(self.install(Desc::Fifo(self.kernel.fifos - 1)))
+    }
+
+    fn open_locked(&mut self, database: bool) -> Result<Fd, Errno> {
+        self.kernel.locked += 1;
+        Ok(self.install(Desc::Locked(self.kernel.locked - 1, database)))
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {

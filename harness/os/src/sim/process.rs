@@ -32,6 +32,8 @@ pub enum Desc {
     Socket(usize, usize),
     /// A FIFO that is being opened.
     Fifo(usize),
+    /// A file that somebody outside has locked; whether it is a database.
+    Locked(usize, bool),
 }
 
 /// The state of a process.
@@ -431,7 +433,8 @@ impl SimKernel {
             ttys,
             connections,
             listeners,
-            fifos: _, // not compared: it numbers
+            fifos: _,  // not compared: it numbers
+            locked: _, // not compared: it numbers
             handles,
             happened: _, // not compared: empty after each step
             stops: _,    // not compared: it numbers stops
@@ -534,7 +537,7 @@ impl SimKernel {
                         fresh.extend(new);
                     }
                 }
-                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) | Desc::Fifo(_) => {}
+                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) | Desc::Fifo(_) | Desc::Locked(..) => {}
             }
         }
     }
@@ -550,5 +553,6 @@ fn kind(desc: Desc) -> u64 {
         Desc::Listener(_) => 5,
         Desc::Socket(_, side) => 6 + side as u64,
         Desc::Fifo(_) => 8,
+        Desc::Locked(_, database) => 9 + u64::from(database),
     }
 }

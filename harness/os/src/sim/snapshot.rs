@@ -103,5 +103,6 @@ fn thing(desc: Desc) -> Thing {
         Desc::Listener(id) => Thing::Listener(id as u64),
         Desc::Socket(id, side) => Thing::Socket(id as u64, side),
         Desc::Fifo(id) => Thing::Fifo(id as u64),
+        Desc::Locked(id, database) => Thing::Locked(id as u64, database),
     }
 }

@@ -42,6 +42,10 @@ impl Tables<'_> {
                 _ if waits.read.iter().any(|fd| row.fds.iter().any(|held| held.0 == *fd && opens(held))) => {
                     call("openat", Does::Open { path: None, fifo: true }, TimeLimit::Never)
                 }
+                _ if waits.read.iter().any(|fd| row.fds.iter().any(|held| held.0 == *fd && is_locked(held))) => {
+                    let fd = waits.read.first().map_or(0, |fd| fd.cast_signed());
+                    call("flock", Does::Lock { fd }, limit)
+                }
                 _ if kind::of(process).is_some() => {
                     process.fds.push(epoll(waits));
                     call("epoll_pwait2", Does::Epoll { fd: EPOLL_FD }, limit)
@@ -68,6 +72,11 @@ impl Tables<'_> {
 /// Whether this is no descriptor yet: it is being opened.
 pub(super) fn opens((_, thing): &(u32, Thing)) -> bool {
     matches!(thing, Thing::Fifo(_))
+}
+
+/// Whether this is a file whose lock is waited for in a call; a database's is waited for by naps.
+pub(super) fn is_locked((_, thing): &(u32, Thing)) -> bool {
+    matches!(thing, Thing::Locked(_, false))
 }
 
 /// The call of a program that has no event loop.

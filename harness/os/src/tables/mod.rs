@@ -38,6 +38,8 @@ pub enum Thing {
     Socket(u64, usize),
     /// A FIFO that is being opened: no descriptor yet.
     Fifo(u64),
+    /// A file that somebody outside has locked; whether it is a database.
+    Locked(u64, bool),
 }
 
 /// The leader of a group or session: a process, or the shell of a terminal.

@@ -12,6 +12,8 @@ use rehang_scenario::VTime;
 pub(super) const INIT: Pid = 1;
 /// The pid of the first of the scheduler's parties: [`Tables::outside`] in order.
 pub(super) const FIRST_PARTY: Pid = 2;
+/// The pid of the run outside that holds every lock: after all parties.
+pub(super) const LOCKER: Pid = 999;
 /// The pid of the first process of a cell: no cell has more parties than fit before it.
 pub(super) const FIRST: Pid = 1_000;
 /// The pid of the first terminal's shell: no cell has more processes than fit before it.
@@ -21,6 +23,7 @@ pub(super) const PIPES: u64 = 10_000_000;
 pub(super) const SOCKETS: u64 = 20_000_000;
 pub(super) const LISTENERS: u64 = 30_000_000;
 pub(super) const FIFOS: u64 = 40_000_000;
+pub(super) const FILES: u64 = 50_000_000;
 /// The first port of a listener, and of whoever connects.
 pub(super) const LISTENS_AT: u64 = 4_096;
 pub(super) const CONNECTS_FROM: u64 = 32_768;
@@ -90,6 +93,10 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
         Thing::Listener(number) => (Mode::Both, Object::Socket { inode: LISTENERS + number }),
         Thing::Socket(number, side) => (Mode::Both, Object::Socket { inode: socket_inode(number, side) }),
         Thing::Fifo(number) => (Mode::Read, Object::Fifo { inode: FIFOS + number, path: String::new() }),
+        Thing::Locked(number, database) => {
+            let path = if database { "/work/state.db" } else { "/work/.lock" }.to_owned();
+            (Mode::Both, Object::File { path, inode: FILES + number, device: (0, 1), offset: 0 })
+        }
     };
     Descriptor { fd: fd.cast_signed(), mode, what }
 }

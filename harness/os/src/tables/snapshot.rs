@@ -5,15 +5,15 @@
 
 use super::call::{call, opens};
 use super::names::{
-    FIRST_PARTY, INIT, LISTENERS, LISTENS_AT, PTY_MAJOR, address, at_ns, descriptor, inode, name, party, pid_of,
-    proc_of, set, shares, socket_inode,
+    FILES, FIRST_PARTY, INIT, LISTENERS, LISTENS_AT, LOCKER, PTY_MAJOR, address, at_ns, descriptor, inode, name, party,
+    pid_of, proc_of, set, shares, socket_inode,
 };
 use super::{At, Leader, Outsider, Row, Tables, Thing};
 use crate::kernel::Also;
 use crate::os::Disposition;
 use rehang_evidence::Snapshot;
 use rehang_evidence::data::{
-    Call, Does, Family, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit, Watch,
+    Call, Does, Family, Lock, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit, Watch,
 };
 use rehang_scenario::VTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,45 @@ impl Tables<'_> {
         snapshot.roots = self.roots();
         self.split(all, &mut snapshot);
         self.sockets(&mut snapshot);
+        self.locks(&mut snapshot);
         snapshot
+    }
+
+    /// The locks on files, all of them held by one run outside.
+    fn locks(&self, snapshot: &mut Snapshot) {
+        let mut held = Vec::new();
+        for row in self.rows.iter().filter(|row| row.at != At::Zombie) {
+            let waits = match &row.at {
+                At::Waits(waits) => waits.read.as_slice(),
+                _ => &[],
+            };
+            for &(fd, thing) in &row.fds {
+                let Thing::Locked(number, database) = thing else { continue };
+                let kind = if database { "POSIX" } else { "FLOCK" };
+                let lock = Lock {
+                    id: number + 1,
+                    kind: kind.to_owned(),
+                    write: true,
+                    pid: Some(LOCKER),
+                    waits: false,
+                    device: (0, 1),
+                    inode: FILES + number,
+                    from: 0,
+                    to: None,
+                };
+                if waits.contains(&fd) {
+                    snapshot.locks.push(Lock { pid: Some(pid_of(row.proc)), waits: true, ..lock.clone() });
+                }
+                snapshot.locks.push(lock);
+                held.push(descriptor(3 + u32::try_from(held.len()).unwrap_or_default(), thing));
+            }
+        }
+        if !held.is_empty() {
+            // what it does itself is its own affair: it may go on at any time
+            let waits = call("poll", Does::Poll { on: Vec::new() }, TimeLimit::Unknown);
+            let holder = Process { fds: held, ..outsider(LOCKER, "another-run", Some(waits)) };
+            snapshot.around.insert(LOCKER, holder);
+        }
     }
 
     fn roots(&self) -> Vec<Pid> {

@@ -5,6 +5,7 @@
 
 use super::rng::Rng;
 use super::vocabulary::*;
+use crate::agents;
 use crate::playable::COMPANION_COMMANDS;
 use crate::turns::*;
 use crate::*;
@@ -21,6 +22,11 @@ impl Rng {
                 role: "agent".to_owned(),
                 at: self.span(),
                 does: self.pick(&[ProcessDoes::Restart, ProcessDoes::Mute]),
+            }),
+            0 if agent.kind() == &agents::CLAUDE && self.one_in(4) => Fault::Process(ProcessFault {
+                role: "agent".to_owned(),
+                at: self.span(),
+                does: ProcessDoes::MuteOutput,
             }),
             0 => Fault::Process(ProcessFault {
                 role: self.pick(&ROLES).to_owned(),

@@ -72,6 +72,7 @@ fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Resul
         ProcessDoes::Thaw => "thaws",
         ProcessDoes::Restart => "restarts",
         ProcessDoes::Mute => "goes mute",
+        ProcessDoes::MuteOutput => "prints nothing more",
     };
     hub.record(name, What::Fault(format!("{role} {word}")));
     match does {
@@ -84,6 +85,6 @@ fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Resul
             hub.relaunch()
         }
         // the persona knows the time from its plan
-        ProcessDoes::Mute => Ok(()),
+        ProcessDoes::Mute | ProcessDoes::MuteOutput => Ok(()),
     }
 }
