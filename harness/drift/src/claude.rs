@@ -17,6 +17,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("request.input.description", DESCRIBED),
     ("request.description", DESCRIBED),
     ("description", DESCRIBED),
+    ("message.content.*.input.prompt", "the model server marks in it which subagent's turns are meant"),
     ("summary", DESCRIBED),
     ("permission_denials.*.tool_input.description", DESCRIBED),
 ];
@@ -27,6 +28,7 @@ pub const VARYING: &[&str] = &[
     "timestamp",
     "duration_ms",
     "duration_api_ms",
+    "retry_delay_ms",
     "ttft_ms",
     "ttft_stream_ms",
     "time_to_request_ms",
@@ -117,6 +119,7 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
         false => compared.lists("lines", &crate::opencode::normal(&recorded), &crate::opencode::normal(&said)),
     }
     run.ended(ends, &mut compared);
+    compared.asked = run.session.asked;
     compared
 }
 

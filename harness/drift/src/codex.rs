@@ -56,6 +56,7 @@ pub fn compare(setup: Setup, out: &[Value], err: Option<&[Value]>, ends: &Ends) 
     if !same {
         compared.differ("its end", format!("{ends:?}"), format!("{:?}, {:?}", session.exit, session.waits()));
     }
+    compared.asked = session.asked;
     compared
 }
 

@@ -294,6 +294,8 @@ impl Pair {
 /// What of a line of `run --format json` is not compared, and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("/part/state/input/description", "a scenario's bash turn has a command and no description of it"),
+    ("/part/state/metadata/description", "the same"),
+    ("/part/state/title", "the same"),
     ("/part/state/input/prompt", "the model server marks a subagent's prompt, to know its requests again"),
     ("/part/state/metadata/model", "the release's file names a model, and the fake has no such file"),
 ];
