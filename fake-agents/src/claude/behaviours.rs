@@ -60,7 +60,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "ask-default-null, bash-allowed-null, bash-deny-null",
     ),
     b("stream-json in: initialize, a user message, exit on stdin's end", ALL, Recorded, "io-text-init-close"),
-    b("stdin held after a result: waits for the next message", ALL, Read, "measured on all three; no exchange kept"),
+    b("stdin held after a result: waits for the next message", ALL, Recorded, "scenario/held-after-result"),
     b("AskUserQuestion is no tool", &[V1], Recorded, "ask-bypass-null, ask-default-null, io-ask-ppt-answer"),
     b(
         "AskUserQuestion is refused as `Answer questions?` and listed as denied",
@@ -217,9 +217,10 @@ const BEHAVIOURS: &[Behaviour] = &[
         Read,
         "seen live; its advice about other tools is not played. 1.0.128 refuses the mode",
     ),
+    b("subagents: their tools on the wire with parent_tool_use_id, their result", &[V1], Recorded, "scenario/subagent"),
     b(
         "subagents: their tools on the wire with parent_tool_use_id, their asks on the same channel",
-        ALL,
+        &[V2, V21],
         Read,
         "documentation of the agent SDK. Seen live and not played: 2.0.77 shows the subagent's prompt and an agent_id; \
          2.1.329 calls the tool Agent, tells of it as a task and frames its report",

@@ -162,7 +162,7 @@ impl Engine {
             tools.splice(at..at, ["Glob", "Grep"]);
         }
         let without_bash = self.config.release == Release::V2_1_329 && disallowed("Bash");
-        tools.retain(|tool| !disallowed(tool) && !(without_bash && *tool == "Monitor"));
+        tools.retain(|tool| !(disallowed(tool) || without_bash && *tool == "Monitor"));
         tools
     }
 
@@ -384,7 +384,7 @@ impl Engine {
         } else {
             let content = json!([{"type": "text", "text": text}]);
             let shown = json!({"status": "completed", "content": content});
-            Outcome { content, text: text.to_owned(), is_error: Some(false), shown, meta: None }
+            Outcome { content, text: text.to_owned(), is_error: None, shown, meta: None }
         };
         let Some(of) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) else { return };
         self.finish(now, &call, outcome);

@@ -464,6 +464,7 @@ pub fn result_block(call: &str, content: Value, is_error: Option<bool>) -> Value
     match is_error {
         Some(true) => json!({"type": "tool_result", "content": content, "is_error": true, "tool_use_id": call}),
         Some(false) => json!({"tool_use_id": call, "type": "tool_result", "content": content, "is_error": false}),
+        None if content.is_array() => json!({"tool_use_id": call, "type": "tool_result", "content": content}),
         None => json!({"type": "tool_result", "content": content, "tool_use_id": call}),
     }
 }
