@@ -126,27 +126,35 @@ pub enum Refusal {
 }
 
 /// Options that take one word and have no effect here.
-const ONE_WORD: [&str; 14] = [
+const ONE_WORD: [&str; 19] = [
     "--append-system-prompt",
+    "--append-system-prompt-file",
     "--system-prompt",
+    "--system-prompt-file",
     "--model",
     "--fallback-model",
     "--max-turns",
-    "--resume",
-    "-r",
+    "--max-thinking-tokens",
     "--session-id",
     "--settings",
     "--setting-sources",
+    "--agent",
     "--agents",
     "--json-schema",
     "--max-budget-usd",
-    "--system-prompt-file",
+    "--effort",
+    "--debug-file",
+    "--name",
+    "-n",
 ];
+/// Options that take the next word if it is no option, and have no effect here: a prompt after them is taken too.
+const MAYBE_A_WORD: [&str; 7] = ["--resume", "-r", "--debug", "-d", "--from-pr", "--worktree", "-w"];
 /// Options that take every word up to the next option and have no effect here.
-const MANY_WORDS: [&str; 5] = ["--add-dir", "--mcp-config", "--plugin-dir", "--betas", "--tools"];
+const MANY_WORDS: [&str; 6] = ["--add-dir", "--mcp-config", "--plugin-dir", "--betas", "--tools", "--file"];
 /// Options without a word that have no effect here.
-const NO_WORD: [&str; 10] = [
+const NO_WORD: [&str; 19] = [
     "--include-partial-messages",
+    "--include-hook-events",
     "--replay-user-messages",
     "--continue",
     "-c",
@@ -154,8 +162,16 @@ const NO_WORD: [&str; 10] = [
     "--strict-mcp-config",
     "--no-session-persistence",
     "--allow-dangerously-skip-permissions",
-    "--debug",
-    "-d",
+    "--mcp-debug",
+    "--ide",
+    "--chrome",
+    "--no-chrome",
+    "--disable-slash-commands",
+    "--bare",
+    "--brief",
+    "--safe-mode",
+    "--tmux",
+    "--exclude-dynamic-system-prompt-sections",
 ];
 
 /// Reads a command line without the program's name.
@@ -166,6 +182,12 @@ pub fn parse(words: &[String]) -> Parsed {
     while i < words.len() {
         let word = words[i].as_str();
         i += 1;
+        if word == "--" {
+            // what follows is no option, whatever it looks like
+            let rest = words.get(i).cloned();
+            args.prompt = args.prompt.or(rest);
+            break;
+        }
         if !word.starts_with('-') || word == "-" {
             args.prompt.get_or_insert_with(|| word.to_owned());
             continue;
@@ -218,6 +240,11 @@ pub fn parse(words: &[String]) -> Parsed {
             _ if ONE_WORD.contains(&name) => one().map(drop),
             _ if MANY_WORDS.contains(&name) => {
                 many(&mut i, words, inline, &mut Vec::new());
+                Ok(())
+            }
+            _ if MAYBE_A_WORD.contains(&name) => {
+                let takes = inline.is_none() && words.get(i).is_some_and(|next| !next.starts_with('-'));
+                i += usize::from(takes);
                 Ok(())
             }
             _ if NO_WORD.contains(&name) => Ok(()),
@@ -389,5 +416,65 @@ mod tests {
         assert!(refused(&["--permission-mode", "maybe"]));
         assert!(refused(&["--permission-mode"]));
         assert!(refused(&["--no-such-option"]));
+    }
+}
+
+#[cfg(test)]
+mod options {
+    use super::*;
+
+    /// Options of the main command that each release's own package declares, those of the release before it left out: a
+    /// value in `<>` is needed, one in `[]` is not.
+    const OPTIONS: [(&str, &str); 3] = [
+        (
+            "1.0.128",
+            "--add-dir <d> --agents <j> --allowedTools <t> --allowed-tools <t> --dangerously-skip-permissions \
+             --disallowedTools <t> --disallowed-tools <t> --fallback-model <m> --fork-session --ide \
+             --include-partial-messages --mcp-config <c> --mcp-debug --model <m> --replay-user-messages --session-id <u> \
+             --setting-sources <s> --settings <f> --strict-mcp-config --verbose -c --continue -d [f] --debug [f] -p \
+             --print -r [s] --resume [s] --append-system-prompt <p>",
+        ),
+        (
+            "2.0.77",
+            "--agent <a> --allow-dangerously-skip-permissions --betas <b> --chrome --no-chrome --disable-slash-commands \
+             --no-session-persistence --plugin-dir <p> --tools <t> --system-prompt <p> --json-schema <s> \
+             --max-budget-usd <n>",
+        ),
+        (
+            "2.1.329",
+            "--bare --effort <l> --include-hook-events --debug-file <p> --file <s> --from-pr [v] --safe-mode --brief \
+             --tmux -n <n> --name <n> -w [n] --worktree [n] --exclude-dynamic-system-prompt-sections",
+        ),
+    ];
+
+    #[test]
+    fn every_option_of_each_release_is_accepted_with_its_value() {
+        for (release, options) in OPTIONS {
+            let words: Vec<&str> = options.split_whitespace().collect();
+            for (at, name) in words.iter().enumerate().filter(|(_, word)| word.starts_with('-')) {
+                let value = words.get(at + 1).filter(|next| next.starts_with(['<', '[']));
+                let mut line = vec!["-p".to_owned(), "go".to_owned(), (*name).to_owned()];
+                line.extend(value.map(|_| "value".to_owned()));
+                match parse(&line) {
+                    Parsed::Run(args) => assert_eq!(args.prompt.as_deref(), Some("go"), "{release} {name}"),
+                    other => panic!("{release} {name}: {other:?}"),
+                }
+            }
+        }
+        assert!(matches!(parse(&["--no-such-option".to_owned()]), Parsed::Refuse(Refusal::Unknown(_))));
+        assert!(matches!(parse(&["--effort".to_owned()]), Parsed::Refuse(Refusal::NoValue(_))));
+    }
+
+    /// A trap of the real one: a prompt after an option that may have a value is that value.
+    #[test]
+    fn an_option_that_may_have_a_value_takes_a_prompt() {
+        let line = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let prompt = |words: &str| match parse(&line(words)) {
+            Parsed::Run(args) => args.prompt,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(prompt("-p --debug go"), None);
+        assert_eq!(prompt("-p --debug=api go").as_deref(), Some("go"));
+        assert_eq!(prompt("-p --debug -- --verbose").as_deref(), Some("--verbose"));
     }
 }

@@ -155,7 +155,14 @@ impl Engine {
     /// The tools that are offered.
     pub(super) fn tools(&self) -> Vec<&'static str> {
         let mut tools = self.config.release.tools(self.config.answerer != Answerer::Nobody);
-        tools.retain(|tool| !self.config.args.disallowed.iter().any(|rule| rule == tool));
+        let disallowed = |tool: &str| self.config.args.disallowed.iter().any(|rule| rule == tool);
+        if self.config.release == Release::V2_1_329 && disallowed("Bash") {
+            // its own searches take the place of those that it makes by commands
+            let at = tools.iter().position(|tool| *tool > "Grep" && *tool != "Task").unwrap_or(tools.len());
+            tools.splice(at..at, ["Glob", "Grep"]);
+        }
+        let without_bash = self.config.release == Release::V2_1_329 && disallowed("Bash");
+        tools.retain(|tool| !(disallowed(tool) || without_bash && *tool == "Monitor"));
         tools
     }
 
@@ -268,7 +275,9 @@ impl Engine {
             return;
         }
         match self.config.answerer {
-            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask("AskUserQuestion")),
+            _ if self.mode == Mode::DontAsk => {
+                self.deny(now, id, &texts::dont_ask(self.config.release, "AskUserQuestion"))
+            }
             Answerer::Nobody => {
                 self.denied(id);
                 self.finish(now, id, Outcome::error(texts::ANSWER_QUESTIONS));
@@ -288,7 +297,7 @@ impl Engine {
             return self.run(now, id, if by_mode { Decision::ByMode } else { Decision::ByConfig });
         }
         match self.config.answerer {
-            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask(tool)),
+            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask(self.config.release, tool)),
             Answerer::Nobody if tool == "Bash" => self.deny(now, id, &texts::bash_denied(self.config.release, detail)),
             Answerer::Nobody => self.deny(now, id, &texts::tool_denied(tool, detail)),
             _ => self.ask(now, id),
@@ -375,7 +384,7 @@ impl Engine {
         } else {
             let content = json!([{"type": "text", "text": text}]);
             let shown = json!({"status": "completed", "content": content});
-            Outcome { content, text: text.to_owned(), is_error: Some(false), shown, meta: None }
+            Outcome { content, text: text.to_owned(), is_error: None, shown, meta: None }
         };
         let Some(of) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) else { return };
         self.finish(now, &call, outcome);

@@ -207,8 +207,8 @@ impl Engine {
         let (tries, delay) = (talk.tries, backoff(talk.tries));
         talk.phase = Phase::Backoff;
         talk.until = Some(now + delay);
-        if status.is_none() && self.config.release.tells_of_retries() {
-            let retry = self.writer.retry(tries, max, delay);
+        if self.config.release.tells_of_retries() {
+            let retry = self.writer.retry(tries, max, delay, status);
             self.emit(conv, retry);
         }
     }

@@ -82,7 +82,10 @@ pub fn tool_denied(tool: &str, pattern: &str) -> String {
 }
 
 /// Why a tool is not run in the mode `dontAsk`.
-pub fn dont_ask(tool: &str) -> String {
+pub fn dont_ask(release: Release, tool: &str) -> String {
+    if release != Release::V2_1_329 {
+        return format!("Permission to use {tool} has been auto-denied in dontAsk mode.");
+    }
     format!("Permission to use {tool} has been denied because Claude Code is running in don't ask mode.")
 }
 

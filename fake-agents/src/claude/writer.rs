@@ -295,10 +295,16 @@ impl Writer {
         m
     }
 
-    /// 2.1.329's `system/api_retry`, for a request that did not get through.
-    pub fn retry(&mut self, attempt: u32, max: u32, delay: Span) -> Value {
+    /// 2.1.329's `system/api_retry`, for a request that did not get through or that was
+    /// answered with this status.
+    pub fn retry(&mut self, attempt: u32, max: u32, delay: Span, status: Option<u16>) -> Value {
+        let error = match status {
+            None => "unknown",
+            Some(429) => "rate_limit",
+            Some(_) => "server_error",
+        };
         json!({"type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": max,
-            "retry_delay_ms": delay.as_ms(), "error_status": null, "error": "unknown",
+            "retry_delay_ms": delay.as_ms(), "error_status": status, "error": error,
             "session_id": self.session, "uuid": self.uuid()})
     }
 
@@ -458,6 +464,7 @@ pub fn result_block(call: &str, content: Value, is_error: Option<bool>) -> Value
     match is_error {
         Some(true) => json!({"type": "tool_result", "content": content, "is_error": true, "tool_use_id": call}),
         Some(false) => json!({"tool_use_id": call, "type": "tool_result", "content": content, "is_error": false}),
+        None if content.is_array() => json!({"tool_use_id": call, "type": "tool_result", "content": content}),
         None => json!({"type": "tool_result", "content": content, "tool_use_id": call}),
     }
 }

@@ -27,6 +27,8 @@ pub struct Release {
     pub told_of_escalation: &'static str,
     /// What is said of a server's error (5xx).
     pub overloaded: &'static str,
+    /// What is said of a stream that was reset.
+    pub reset: &'static str,
     /// Lines on stderr before the turn, without `--json`.
     pub greeting: &'static [&'static str],
     /// What follows the version in the first line.
@@ -80,6 +82,8 @@ const V0_58: Release = Release {
     told_of_question: "unsupported call: request_user_input",
     told_of_escalation: "approval policy is Never; reject command — you should not ask for escalated permissions if the \
                          approval policy is Never",
+    reset: "stream disconnected before completion: Transport error: Error while reading the server response: error \
+            decoding response body",
     overloaded: "We're currently experiencing high demand, which may cause temporary errors.",
     greeting: &["Snapshots disabled: current directory is not a Git repository."],
     preview: " (research preview)",
@@ -93,6 +97,7 @@ const V0_58: Release = Release {
 };
 
 const V0_116: Release = Release {
+    reset: "stream disconnected before completion: Transport error: network error: error decoding response body",
     version: "0.116.0",
     shell: Shell::Yields,
     retries_429: false,
@@ -112,6 +117,7 @@ impl Release {
     pub const ALL: [&Release; 4] = [
         &Release {
             version: "0.45.0",
+            reset: "stream disconnected before completion: Transport error: error decoding response body",
             shell: Shell::Waits(None),
             retry_words: RetryWords::StreamError,
             starts_with_exit_code: false,

@@ -28,8 +28,6 @@ const ESCALATED: &str = "escalated";
 const NO_END: &str = "stream disconnected before completion: stream closed before response.completed";
 /// Why a silent stream is given up.
 const SILENT: &str = "stream disconnected before completion: idle timeout waiting for SSE";
-/// Why a stream that was reset is given up.
-const RESET: &str = "stream disconnected before completion: error decoding response body";
 
 /// The part of a response that has come so far.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +116,7 @@ impl Fake {
                 return false;
             }
             Item::Reset => {
-                self.broke(os, RESET, "error");
+                self.broke(os, self.release.reset, "error");
                 return false;
             }
             Item::Status(status) => {

@@ -90,8 +90,7 @@ impl Writer {
     /// A command has ended.
     pub fn command_ends(&mut self, id: &str, command: &str, report: &Report) {
         let code = report.code.unwrap_or_default();
-        // What it had printed is lost with its time limit (recorded).
-        let output = if report.timed_out { "" } else { report.output.as_str() };
+        let output = report.output.as_str();
         if self.json {
             let status = if code == 0 { "completed" } else { "failed" };
             let item = self.command(id, command, output, Some(code), status);

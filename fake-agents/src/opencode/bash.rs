@@ -72,9 +72,12 @@ impl Engine {
         metadata.push_str(",\"exit\":");
         metadata.push_str(&exit);
         match end {
-            BashEnd::TimedOut(limit_ms) => output.push_str(&format!(
-                "\n\n<bash_metadata>\nbash tool terminated command after exceeding timeout {limit_ms} ms\n</bash_metadata>"
-            )),
+            BashEnd::TimedOut(limit_ms) => {
+                output.push_str(&timed_out(self.release.dialect, limit_ms));
+                if self.release.dialect != Dialect::V1_18 {
+                    metadata = format!("{},\"exit\":{exit}", self.bash_metadata(id, &cut(&output)));
+                }
+            }
             BashEnd::NotStarted => {
                 self.tool_over(id, Outcome::Failed { error: "spawn failed".to_owned() });
                 self.act();
@@ -109,6 +112,24 @@ impl Engine {
         }
         metadata
     }
+}
+
+/// What the model is told of a time limit, after the output: 1.0.185 cannot spell it.
+fn timed_out(dialect: Dialect, limit_ms: u64) -> String {
+    let (tool, command, advice) = match dialect {
+        Dialect::V1_0 => ("bash", "commmand", ""),
+        Dialect::V1_2 => ("bash", "command", ""),
+        Dialect::V1_18 => (
+            "shell",
+            "command",
+            ". If this command is expected to take longer and is not waiting for interactive input, retry with a larger \
+             timeout value in milliseconds.",
+        ),
+    };
+    format!(
+        "\n\n<{tool}_metadata>\n{tool} tool terminated {command} after exceeding timeout {limit_ms} ms{advice}\n\
+         </{tool}_metadata>"
+    )
 }
 
 fn cut(output: &str) -> String {

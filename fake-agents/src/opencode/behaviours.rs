@@ -74,7 +74,8 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "golden serve_bash_reject",
     ),
-    b("run: stdin is read to its end first", ALL, Read, "measured; anomalyco/opencode#38723"),
+    b("run: stdin is read to its end first", ALL, Recorded, "golden scenario/stdin-open; anomalyco/opencode#38723"),
+    b("a command that fails: its exit code and its output", ALL, Recorded, "golden scenario/bash-fails"),
     b("run: a text, line by line", ALL, Recorded, "golden run-text"),
     b("run: a question hangs", &["1.2.15"], Recorded, "golden run-question; AltimateAI/altimate-code#936"),
     b(
@@ -125,10 +126,15 @@ const BEHAVIOURS: &[Behaviour] = &[
     b(
         "a silent stream is waited for without limit",
         &["1.0.185", "1.2.15", "1.3.2"],
-        Read,
-        "measured up to eleven minutes",
+        Recorded,
+        "golden scenario/stall, for 340 s; measured up to eleven minutes",
     ),
-    b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
+    b(
+        "a failed model request is sent again after 2, 4, … 30 s",
+        ALL,
+        Recorded,
+        "golden scenario/status-500-twice, up to 4 s; session/retry.ts",
+    ),
     b(
         "the tools of a broken stream run on after its retry; the step's end shows them as aborted",
         &["1.0.185", "1.2.15", "1.3.2"],
@@ -136,7 +142,8 @@ const BEHAVIOURS: &[Behaviour] = &[
         "session/processor.ts",
     ),
     b("the tools of a broken stream are stopped with it, subagents too", &["1.18.33"], Read, "session/llm.ts"),
-    b("bash: 120 s, then TERM to the group, then KILL after 200 ms", ALL, Read, "tool/bash.ts, shell.ts"),
+    b("bash: 120 s, and what the model is told of it", ALL, Recorded, "golden scenario/bash-default"),
+    b("bash: at its limit TERM to the group, then KILL after 200 ms", ALL, Read, "tool/bash.ts, shell.ts"),
     b("a reply to an unknown ask: true, or 404", ALL, Read, "question/index.ts; routes"),
     b("reject and always reach further asks of the session", ALL, Read, "permission/index.ts"),
     b(

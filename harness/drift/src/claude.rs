@@ -11,6 +11,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("request.input.description", DESCRIBED),
     ("request.description", DESCRIBED),
     ("description", DESCRIBED),
+    ("message.content.*.input.prompt", "the model server marks in it which subagent's turns are meant"),
     ("summary", DESCRIBED),
     ("permission_denials.*.tool_input.description", DESCRIBED),
 ];
@@ -21,6 +22,7 @@ pub const VARYING: &[&str] = &[
     "timestamp",
     "duration_ms",
     "duration_api_ms",
+    "retry_delay_ms",
     "ttft_ms",
     "ttft_stream_ms",
     "time_to_request_ms",

@@ -17,6 +17,7 @@ pub mod routes;
 pub mod session;
 pub mod streams;
 
+use rehang_scenario::VTime;
 use serde_json::Value;
 
 /// One place where a fake and its recording differ.
@@ -93,6 +94,8 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// The release that the fake played where no fake plays the recorded one.
     pub stands_in: Option<String>,
+    /// When the fake asked its model, in virtual time, if it was played as a process.
+    pub asked: Vec<VTime>,
 }
 
 /// A line of a stream as a recording has it: a message is a JSON object; all else, a `4` or a `null` too, is text.

@@ -291,9 +291,14 @@ impl Pair {
     }
 }
 
+/// A tool's title: that of a bash tool is its description.
+const TITLE: &str = "/part/state/title";
+
 /// What of a line of `run --format json` is not compared, and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("/part/state/input/description", "a scenario's bash turn has a command and no description of it"),
+    ("/part/state/metadata/description", "the same"),
+    (TITLE, "the same; only of a bash tool"),
     ("/part/state/input/prompt", "the model server marks a subagent's prompt, to know its requests again"),
     ("/part/state/metadata/model", "the release's file names a model, and the fake has no such file"),
 ];
@@ -303,7 +308,8 @@ pub(crate) fn normal(lines: &[Value]) -> Vec<Value> {
     let mut names = Names::default();
     let line = |line: &Value| {
         let mut line = line.clone();
-        for (place, _) in LEFT_OUT {
+        let is_bash = line.pointer("/part/tool").is_some_and(|tool| tool == "bash");
+        for (place, _) in LEFT_OUT.iter().filter(|(place, _)| is_bash || *place != TITLE) {
             let (parent, key) = place.rsplit_once('/').unwrap_or_default();
             if let Some(Value::Object(fields)) = line.pointer_mut(parent) {
                 fields.remove(key);

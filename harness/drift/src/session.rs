@@ -83,6 +83,8 @@ pub struct Session {
     pub err: String,
     /// The facts that the fake reported.
     pub facts: Vec<Fact>,
+    /// When it asked its model.
+    pub asked: Vec<VTime>,
     /// How it ended.
     pub exit: Option<Exit>,
     /// The command lines of its children.
@@ -93,8 +95,8 @@ impl Session {
     /// Starts it on this kernel.
     pub fn start(mut kernel: SimKernel, setup: &Setup) -> Session {
         let (agent, streams) = kernel.start(&setup.launch()).unwrap();
-        let (out, err, facts, exit, spawned) = Default::default();
-        let mut session = Session { kernel, now: setup.start, agent, streams, out, err, facts, exit, spawned };
+        let (out, err, facts, asked, exit, spawned) = Default::default();
+        let mut session = Session { kernel, now: setup.start, agent, streams, out, err, facts, asked, exit, spawned };
         session.rest();
         session
     }
@@ -204,7 +206,10 @@ impl Session {
         for happened in self.kernel.happened() {
             match happened.what {
                 Change::Ended(exit) if happened.role == "agent" => self.exit = Some(exit),
-                Change::Fact(fact) => self.facts.push(fact),
+                Change::Fact(fact) => {
+                    self.asked.extend(matches!(fact, Fact::ModelAsked { .. }).then_some(self.now));
+                    self.facts.push(fact);
+                }
                 Change::Spawned { argv, .. } => self.spawned.push(argv.join(" ")),
                 _ => {}
             }

@@ -89,6 +89,7 @@ pub fn compare(setup: Setup, lines: &[Line], err: Option<&[Value]>, ends: &Ends)
     // A release that hangs before it says anything has its end alone to compare.
     compared.events += usize::from(recorded.is_empty());
     run.ended(ends, pipe_is_bash, &mut compared);
+    compared.asked = run.session.asked;
     compared
 }
 

@@ -79,7 +79,8 @@ fn what_a_release_hangs_on_is_recorded() {
 fn recordings(version: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/codex-{version}"));
     let entries = std::fs::read_dir(folder).expect("the recordings are there");
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    let mut all: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a file").path()).filter(|path| path.is_file()).collect();
     all.sort();
     all
 }

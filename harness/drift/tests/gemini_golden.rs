@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 fn recordings(version: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/gemini-{version}"));
-    let mut all: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut all: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
     all.sort();
     all
 }

@@ -48,7 +48,8 @@ fn recordings(version: &str) -> Vec<PathBuf> {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/opencode-run-{version}"));
     let entries = std::fs::read_dir(folder).expect("the recordings are there");
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    let mut all: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a file").path()).filter(|path| path.is_file()).collect();
     all.sort();
     all
 }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The recording of a cell of this agent (its word), driven by this client where it serves, masked: one JSON object a line. `{t, dir, msg}` of what went over standard streams,
 /// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start. A line of a stream
-/// that is no message stays text. Last, `dir` is `EXIT` and `msg` the code, if the agent of the streams ended by itself.
+/// that is no message stays text. Where `dir` is `MODEL`, the agent asked for the response `msg` of its script: the waits
+/// between the tries of a request are seen in nothing else. Last, `dir` is `EXIT` and `msg` the code, if the agent of the streams ended by itself.
 pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Value> {
     // The golden recordings use these names for the folder, and so do the comparisons with them.
     let is_opencode = agent == OPENCODE.word;
@@ -39,7 +40,11 @@ pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Va
                 }
                 rest
             }
-            Via::Screen | Via::Model | Via::Person => continue,
+            Via::Model => match asked(&line.text) {
+                Some(response) => json!({ "t": t, "dir": "MODEL", "msg": response }),
+                None => continue,
+            },
+            Via::Screen | Via::Person => continue,
         });
     }
     let serves = report.lines.iter().any(|line| matches!(line.via, Via::Event | Via::Http));
@@ -51,6 +56,13 @@ pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Va
         with_the_prompt(&mut lines);
     }
     lines
+}
+
+/// The response of the script that a main request of the agent asks for, if this line of the model server is one.
+fn asked(line: &str) -> Option<Value> {
+    let mut line: Value = serde_json::from_str(line).ok()?;
+    let path = line["request"]["path"].take();
+    path.is_string().then_some(path)
 }
 
 /// A request is recorded when it is answered. A prompt's request that was never answered is put where it was sent, with
@@ -122,6 +134,8 @@ mod tests {
         let mut report = report(&[
             (0, Via::Stdin, r#"{"type":"user"}"#),
             (12, Via::Model, "the model's side is no part of it"),
+            (13, Via::Model, r#"{"n":1,"request":{"path":"main/1","response":1,"told":[]},"target":"/v1/messages"}"#),
+            (14, Via::Model, r#"{"n":2,"request":{"side":"title"},"target":"/v1/messages"}"#),
             (1_500, Via::Stdout, &said),
             (1_600, Via::Stderr, "not JSON"),
             (1_650, Via::Stdout, "4"),
@@ -134,6 +148,7 @@ mod tests {
             recording("claude", None, &report),
             [
                 json!({"t": 0.0, "dir": "IN", "msg": {"type": "user"}}),
+                json!({"t": 0.013, "dir": "MODEL", "msg": "main/1"}),
                 json!({"t": 1.5, "dir": "OUT", "msg": {
                     "cwd": "/home/agent/project", "home": "/home/agent/.claude",
                     "session_id": "00000000-0000-4000-8000-000000000001", "pid": 1, "agents": [],

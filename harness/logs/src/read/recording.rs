@@ -90,6 +90,7 @@ impl Recording {
             ("OUT", Value::Object(_)) if of_value(msg) == Some(Format::OpencodeRun) => self.run.event(msg, sink),
             ("OUT" | "IN", Value::Object(_)) => self.claude.message(msg, Some(dir == "IN"), sink),
             ("ERR", _) => sink.pass("stderr"),
+            ("MODEL", _) => sink.pass("a request to the model"),
             ("EXIT", code) => {
                 sink.take("exit");
                 sink.note(Note::Exit(code.as_i64().unwrap_or(-1)));
