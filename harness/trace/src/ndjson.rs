@@ -4,6 +4,7 @@
 //! header says; equal traces have equal bytes; reading never panics, and an error names the line.
 
 use crate::{Event, Trace};
+use rehang_scenario::Order;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, Read, Write};
@@ -39,9 +40,19 @@ pub struct Header {
     /// The seed of the run.
     #[serde(default)]
     pub seed: u64,
+    /// The seed with its choices at ties, if it has some: `1/14=2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// Whether it is the control arm.
     #[serde(default)]
     pub control: bool,
+}
+
+impl Header {
+    /// The seed with its choices at ties.
+    pub fn order(&self) -> Order {
+        self.order.clone().unwrap_or_else(|| self.seed.into())
+    }
 }
 
 /// The hash of a trace, computed event by event, with one buffer for all of them.

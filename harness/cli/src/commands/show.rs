@@ -178,7 +178,7 @@ impl Replay {
             CommandError::Usage(format!("{file}: this is no trace ({e}); `rehang show CELL --trace > FILE` writes one"))
         })?;
         let control = if header.control { "::control" } else { "" };
-        let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.seed);
+        let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.order());
         let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
         let select =
             Select { filter: vec![id.clone()], exact: true, scenarios: self.scenarios.clone(), ..Select::default() };
