@@ -4,7 +4,7 @@
 //! the same candidates, after histories that the judge cannot tell apart. So all that can follow is the same, and so is
 //! each verdict on it. With [`Merging::Exact`] two histories are the same if their events are, in their order. With
 //! [`Merging::Judged`] what one party does keeps its order, and so does all that the judge [reads by its place](is_placed)
-//! among other parties' events; each of those also remembers whether anything else came before it in its instant (the
+//! among other parties' events; each of those but a poll also remembers whether anything but a strategy's looks came before it in its instant (the
 //! judge's `unsaid` asks that). The order of the rest within an instant is forgotten: the judge reads it by party and time.
 //! The test `merging_loses_no_verdict` compares both, and a search without merging. What a cell is given up by (steps, bytes
 //! of text) is in no key: a cell near those limits may be merged with one that is a few steps nearer.
@@ -12,6 +12,7 @@
 use rehang_scenario::VTime;
 use rehang_scenario::attribution::said_in;
 use rehang_stage::Tie;
+use rehang_trace::role::{Actor, actor};
 use rehang_trace::{Event, Fact, What};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -38,7 +39,7 @@ pub struct History {
     read: usize,
     /// The events whose place is read.
     placed: Sum,
-    /// The instant of the last other event.
+    /// The instant of the last other event, but for what strategies see and say.
     other_at: Option<VTime>,
     /// All events, by party.
     of: BTreeMap<String, Sum>,
@@ -90,8 +91,8 @@ impl History {
             let written = serde_json::to_writer(&mut self.line, event);
             if written.is_err() || self.merging == Merging::Exact || is_placed(&event.what) {
                 self.placed.add(&self.line);
-                self.placed.add(&[u8::from(self.other_at == Some(event.t))]);
-            } else {
+                self.placed.add(&[u8::from(!is_poll(&event.what) && self.other_at == Some(event.t))]);
+            } else if !matches!(event.what, What::Looked { .. }) && actor(&event.who) != Actor::Strategy {
                 self.other_at = Some(event.t);
             }
             self.of.entry(event.who.clone()).or_default().add(&self.line);
@@ -117,6 +118,15 @@ impl History {
             sum.add_key(of.finish());
         }
         Some(sum.finish())
+    }
+}
+
+/// Whether it is a look over HTTP or its answer: never a deed.
+fn is_poll(what: &What) -> bool {
+    match what {
+        What::Request { method, .. } => method == "GET",
+        What::Response { .. } => true,
+        _ => false,
     }
 }
 
