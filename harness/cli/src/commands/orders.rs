@@ -11,6 +11,7 @@ use crate::terminal;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_runner::orders::{CellOrders, Group, cells_of, groups, run};
+use rehang_runner::unit::CellAnswer;
 use rehang_scenario::Stage;
 use rehang_scenario::text::{counted, duration, took};
 use rehang_search::orders::{Found, Inevitable, Limits, ORDERS};
@@ -74,6 +75,17 @@ pub fn report(
     sums.print(out, as_json, took)?;
     let bad_file = if selected.bad_files.is_empty() { Code::Expected } else { Code::Usage };
     Ok(sums.code().max(bad_file))
+}
+
+/// An order that does not fit its cell is a mistake of the one who wrote it, and no internal error.
+///
+/// # Errors
+/// The first order that does not fit.
+pub fn all_fit(cells: &[CellAnswer]) -> Result<(), CommandError> {
+    match cells.iter().find_map(|cell| Some((&cell.id, cell.misfit.as_ref()?))) {
+        Some((id, why)) => Err(CommandError::Usage(format!("{id}: {why}"))),
+        None => Ok(()),
+    }
 }
 
 /// Explores groups, and says on stderr how far it is. How long it took, too.
@@ -175,7 +187,7 @@ fn picks(found: &Found) -> String {
 pub fn inevitable(inevitable: Inevitable) -> String {
     match inevitable {
         Inevitable::FromTheStart => "every order hangs: nothing that happens at the same time decides it".to_owned(),
-        Inevitable::After { tie, at } => {
+        Inevitable::After { tie, at, .. } => {
             format!("inevitable from {} on: after tie {tie} every order hangs", duration(at.0))
         }
     }

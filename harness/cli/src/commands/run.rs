@@ -124,6 +124,7 @@ impl Run {
         let pool = Pool::new(workers(self.jobs)?);
         let outcome = Outcome { scenarios: self.select.scenarios.clone(), ..run(&pool, &selected.units, true)? };
         drop(pool);
+        orders::all_fit(&outcome.cells)?;
         last_run::keep(&outcome);
         // a process that is left when a worker is killed ends with its control socket, so this waits instead of looking
         // once

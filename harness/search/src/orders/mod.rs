@@ -133,6 +133,8 @@ pub enum Inevitable {
         tie: u32,
         /// Its virtual time.
         at: VTime,
+        /// How many events there are before it.
+        events: usize,
     },
 }
 
@@ -196,8 +198,8 @@ struct Search<'a> {
     orders: Vec<Order>,
     runs: u32,
     found: Vec<Found>,
-    /// The ties of the first run: node, ordinal, time.
-    path: Vec<(Node, u32, VTime)>,
+    /// The ties of the first run.
+    path: Vec<Met>,
     ends: Option<(VTime, VTime)>,
     verdicts: Vec<Verdict>,
 }
@@ -224,7 +226,7 @@ impl<'a> Search<'a> {
     }
 
     /// Runs one order, and notes what follows from each of its new ties. Returns these.
-    fn run(&mut self, order: Order, from: Option<(Node, TieChoice)>) -> Vec<(Node, u32, VTime)> {
+    fn run(&mut self, order: Order, from: Option<(Node, TieChoice)>) -> Vec<Met> {
         self.runs += 1;
         let mut branch = Branch {
             choices: order.choices(),
@@ -259,7 +261,7 @@ impl<'a> Search<'a> {
                 self.pending.push_back(Pending { of, choice: TieChoice { tie: tie.ordinal, pick }, from: tie.node });
             }
         }
-        path.into_iter().map(|tie| (tie.node, tie.ordinal, tie.at)).collect()
+        path
     }
 
     /// Notes the result of an order that came to its end; whether it is a hang.
@@ -297,7 +299,7 @@ impl<'a> Search<'a> {
 
     /// Runs random orders; about how many orders there are.
     fn walk(&mut self, walks: u32) -> f64 {
-        let ties = self.path.last().map_or(0, |(_, ordinal, _)| *ordinal);
+        let ties = self.path.last().map_or(0, |tie| tie.ordinal);
         let mut rng = Rng::new(self.cell.job.seed);
         let mut estimates = 0.0;
         for _ in 0..walks {
@@ -334,8 +336,8 @@ impl<'a> Search<'a> {
     /// From when on every continuation of the first order hangs.
     fn inevitable(&self) -> Inevitable {
         let escapes = self.graph.escapes();
-        match self.path.iter().rposition(|(node, ..)| escapes[*node]) {
-            Some(place) => Inevitable::After { tie: self.path[place].1, at: self.path[place].2 },
+        match self.path.iter().rfind(|tie| escapes[tie.node]) {
+            Some(tie) => Inevitable::After { tie: tie.ordinal, at: tie.at, events: tie.events },
             None => Inevitable::FromTheStart,
         }
     }
@@ -367,6 +369,7 @@ struct Met {
     ordinal: u32,
     at: VTime,
     candidates: u16,
+    events: usize,
     is_new: bool,
 }
 
@@ -414,7 +417,8 @@ impl Watch for Branch<'_> {
             self.own.insert(key);
         }
         let candidates = u16::try_from(tie.candidates.len()).unwrap_or(u16::MAX);
-        self.path.push(Met { node, ordinal: tie.ordinal, at: tie.now, candidates, is_new: known.is_none() });
+        let (ordinal, at, events, is_new) = (tie.ordinal, tie.now, tie.events.len(), known.is_none());
+        self.path.push(Met { node, ordinal, at, candidates, events, is_new });
         Pick::Candidate(0)
     }
 }
