@@ -235,6 +235,7 @@ mod tests {
             terminal: "null".to_owned(),
             stage: "sim".to_owned(),
             seed: 1,
+            order: None,
             control: false,
         }
     }
@@ -286,7 +287,7 @@ mod tests {
         let said = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
         expect!["the trace is empty: its first line must be a header"].assert_eq(&said(""));
         expect!["line 1: a trace of version 2; this rehang reads version 1"].assert_eq(&said("{\"rehang_trace\":2}\n"));
-        expect!["line 1, column 4: unknown field `t`, expected one of `rehang_trace`, `scenario`, `strategy`, `terminal`, `stage`, `seed`, `control`"]
+        expect!["line 1, column 4: unknown field `t`, expected one of `rehang_trace`, `scenario`, `strategy`, `terminal`, `stage`, `seed`, `order`, `control`"]
             .assert_eq(&said("{\"t\":2}"));
         expect!["line 2, column 1: expected value"].assert_eq(&said("{\"rehang_trace\":1}\nx\n"));
         expect!["line 3, column 5: EOF while parsing a string"]

@@ -69,7 +69,7 @@ pub struct Class {
 }
 
 impl Class {
-    fn of(verdict: &Verdict, none: &[Verdict]) -> Class {
+    fn of(verdict: &Verdict, none: Option<&Verdict>) -> Class {
         let outcome = match &verdict.outcome {
             Outcome::Completed => "completed".to_owned(),
             Outcome::Stopped { cause } => format!("stopped by {cause}"),
@@ -78,9 +78,13 @@ impl Class {
             Outcome::Hung { blocked_on, .. } => format!("hung on {blocked_on}"),
             Outcome::Undecided { .. } => "undecided".to_owned(),
         };
-        let scores = none.iter().map(|none| classify(verdict, none));
-        let score = scores.min().or_else(|| Some(classify(verdict, verdict)));
+        let score = Some(classify(verdict, none.unwrap_or(verdict)));
         Class { outcome, score, broken: verdict.broken().iter().map(|invariant| invariant.name()).collect() }
+    }
+
+    /// How much a strategy is to blame for it.
+    fn blame(&self) -> (usize, Option<Score>) {
+        (self.broken.len(), self.score)
     }
 
     fn of_error(error: &JudgedError) -> Class {
@@ -286,13 +290,26 @@ impl<'a> Search<'a> {
 
     fn judged(&self, record: Result<Option<Record>, JudgedError>) -> (Class, Option<Verdict>) {
         let Cell { job, setting, none } = self.cell;
-        let played = record.and_then(|record| match record {
-            Some(record) => of_record(record, job, setting, none.first()).map(Some),
-            None => Ok(None),
-        });
-        match played {
-            Ok(Some(played)) => (Class::of(&played.verdict, none), Some(played.verdict)),
-            Ok(None) => (Class { outcome: String::new(), score: None, broken: Vec::new() }, None),
+        let record = match record {
+            Ok(Some(record)) => record,
+            Ok(None) => return (Class { outcome: String::new(), score: None, broken: Vec::new() }, None),
+            Err(error) => return (Class::of_error(&error), None),
+        };
+        // what the order makes of the cell without the strategy is not the strategy's doing: the best comparison counts
+        let beside = |none: Option<&Verdict>| {
+            let verdict = of_record(record.clone(), job, setting, none)?.verdict;
+            Ok::<_, JudgedError>((Class::of(&verdict, none), verdict))
+        };
+        let mut best = beside(none.first());
+        for other in none.iter().skip(1) {
+            match (&best, beside(Some(other))) {
+                (Ok((class, _)), _) if class.broken.is_empty() && class.score <= Some(Score::Stopped) => break,
+                (Ok((class, _)), Ok(less)) if less.0.blame() < class.blame() => best = Ok(less),
+                _ => {}
+            }
+        }
+        match best {
+            Ok((class, verdict)) => (class, Some(verdict)),
             Err(error) => (Class::of_error(&error), None),
         }
     }
