@@ -130,7 +130,7 @@ fn anew(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>,
         for (stacks, terminals, seeds) in products(ids) {
             // a rule for all the rest has taken them already
             let of_product = |id: &CellId| {
-                stacks.contains(&id.strategy) && terminals.contains(&id.terminal) && seeds.contains(&id.seed)
+                stacks.contains(&id.strategy) && terminals.contains(&id.terminal) && seeds.contains(&id.order.seed)
             };
             let mut places = cells.iter().map(|&cell| &board.places[cell]).filter(|place| of_product(&place.id));
             if places.all(|place| {
@@ -196,6 +196,6 @@ fn narrowed_of(new: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option
     let rule = &mut new.list_mut(now.0)[now.1].expect;
     rule.strategies.retain(|name| !idle(&|place| board.means(name, &place.id.strategy)));
     rule.terminals.retain(|terminal| !idle(&|place| place.id.terminal == *terminal));
-    rule.seeds.retain(|seed| !idle(&|place| place.id.seed == *seed));
+    rule.seeds.retain(|seed| !idle(&|place| place.id.order.seed == *seed));
     new
 }

@@ -157,7 +157,7 @@ impl<'a> Plan<'a> {
     ) {
         let mut sets: BTreeMap<(CellId, Option<crate::rules::At>), Vec<usize>> = BTreeMap::new();
         for &cell in ran.keys() {
-            let id = CellId { seed: 0, ..self.places[cell].id.clone() };
+            let id = CellId { order: 0.into(), ..self.places[cell].id.clone() };
             sets.entry((id, assigned[cell])).or_default().push(cell);
         }
         for cells in sets.into_values().filter(|cells| cells.len() > 1) {

@@ -137,7 +137,7 @@ impl<'a> Board<'a> {
         let id = &place.id;
         rule.arm == id.arm
             && (rule.terminals.is_empty() || rule.terminals.contains(&id.terminal))
-            && (rule.seeds.is_empty() || rule.seeds.contains(&id.seed))
+            && (rule.seeds.is_empty() || rule.seeds.contains(&id.order.seed))
             && (rule.strategies.is_empty() || rule.strategies.iter().any(|name| self.means(name, &id.strategy)))
     }
 
@@ -187,10 +187,10 @@ pub(crate) fn products<'b>(cells: impl Iterator<Item = &'b CellId>) -> Vec<Produ
             stacks.push((id.strategy.clone(), Vec::new()));
         }
         let seeds = &mut stacks[at].1;
-        match seeds.iter_mut().find(|(seed, _)| *seed == id.seed) {
+        match seeds.iter_mut().find(|(seed, _)| *seed == id.order.seed) {
             Some((_, terminals)) if terminals.contains(&id.terminal) => {}
             Some((_, terminals)) => terminals.push(id.terminal),
-            None => seeds.push((id.seed, vec![id.terminal])),
+            None => seeds.push((id.order.seed, vec![id.terminal])),
         }
     }
     let mut all: Vec<Product> = Vec::new();

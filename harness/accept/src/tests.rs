@@ -637,7 +637,7 @@ fn faults_and_differences_are_refused() {
 #[test]
 fn seeds_that_differ_are_for_a_person_to_say() {
     let seeds = HEAD.replace("turns ", "seeds     = [1, 2]\nturns ");
-    let see = |id: &CellId| match (id.strategy.as_str(), id.seed) {
+    let see = |id: &CellId| match (id.strategy.as_str(), id.order.seed) {
         ("idle", 1) => stopped("idle", 700_000),
         ("wall", 1) => stopped("wall", 7_200_000),
         ("wall", _) => stopped("wall", 7_200_001),

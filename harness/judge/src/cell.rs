@@ -2,7 +2,7 @@
 //!
 //! Invariant: it comes from the scenario file and from the strategies' own constants, never from a run.
 
-use rehang_scenario::{Span, Stage, Terminal};
+use rehang_scenario::{Order, Span, Stage, Terminal};
 use rehang_trace::ndjson::{self, Header};
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub struct CellFacts {
     pub terminal: Terminal,
     /// The stage on which it runs.
     pub stage: Stage,
-    /// The seed of the run.
-    pub seed: u64,
+    /// The seed of the run, with its choices at ties.
+    pub order: Order,
     /// Whether it is the control arm: the one change under which it does not hang.
     pub control: bool,
     /// Whether a member of the stack sits inside the agent: then it cannot be deployed without the agent's source.
@@ -49,7 +49,7 @@ impl CellFacts {
             strategy: strategy.to_owned(),
             terminal,
             stage: Stage::Sim,
-            seed: 1,
+            order: Order::from(1),
             control: false,
             inside: false,
             server: false,
@@ -69,7 +69,8 @@ impl CellFacts {
             strategy: self.strategy.clone(),
             terminal: self.terminal.name().to_owned(),
             stage: self.stage.name().to_owned(),
-            seed: self.seed,
+            seed: self.order.seed,
+            order: (!self.order.is_plain()).then(|| self.order.clone()),
             control: self.control,
         }
     }

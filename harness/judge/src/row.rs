@@ -1,11 +1,11 @@
 //! One cell as one object of the command's JSON output.
 //!
 //! Invariant: the names and their order are a contract with those who read the output; a value that does not apply is
-//! `null`, never left out.
+//! `null`, never left out. Only `order` is there in no cell but one whose order was chosen.
 
 use crate::cell::CellFacts;
 use crate::verdict::{Outcome, Verdict, proof_word};
-use rehang_scenario::{BlockedOn, Policy};
+use rehang_scenario::{BlockedOn, Order, Policy};
 use serde::{Deserialize, Serialize};
 
 /// One cell of the output.
@@ -21,6 +21,9 @@ pub struct Row {
     pub stage: String,
     /// The seed of the run.
     pub seed: u64,
+    /// The seed with its choices at ties, if it has some: `1/14=2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// `completed`, `stopped`, `failed`, `hung` or `undecided`.
     pub outcome: String,
     /// The cause of a stop, the reason of a failure, or what ran out if it is undecided.
@@ -49,6 +52,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// The seed with its choices at ties.
+    pub fn order(&self) -> Order {
+        self.order.clone().unwrap_or_else(|| self.seed.into())
+    }
+
     /// The row of a cell.
     pub fn new(facts: &CellFacts, verdict: &Verdict, trace_sha256: String, wall_us: u64, expected: bool) -> Row {
         let (cause, blocked_on, proof) = match &verdict.outcome {
@@ -62,7 +70,8 @@ impl Row {
             strategy: facts.strategy.clone(),
             terminal: facts.terminal.name().to_owned(),
             stage: facts.stage.name().to_owned(),
-            seed: facts.seed,
+            seed: facts.order.seed,
+            order: (!facts.order.is_plain()).then(|| facts.order.clone()),
             outcome: verdict.outcome.word().to_owned(),
             cause,
             blocked_on,

@@ -194,6 +194,7 @@ mod tests {
             terminal: "null".to_owned(),
             stage: "sim".to_owned(),
             seed: 1,
+            order: None,
             control: false,
         };
         let mut out = Vec::new();

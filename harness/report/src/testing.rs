@@ -44,6 +44,7 @@ pub fn row() -> Row {
         terminal: "tty".to_owned(),
         stage: "sim".to_owned(),
         seed: 1,
+        order: None,
         outcome: "hung".to_owned(),
         cause: None,
         blocked_on: Some(rehang_scenario::BlockedOn::Permission),

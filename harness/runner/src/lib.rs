@@ -13,6 +13,7 @@ pub mod corpus;
 pub mod kernel;
 pub mod meant;
 pub mod merge;
+pub mod orders;
 pub mod outputs;
 pub mod pool;
 pub mod rows;

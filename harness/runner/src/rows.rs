@@ -338,6 +338,7 @@ impl Fault {
             mismatches: Vec::new(),
             unexpected_hang: false,
             fault: Some(masked(&self.fault)),
+            misfit: None,
             differs: None,
             timeline: None,
             story: None,
@@ -366,7 +367,7 @@ impl CellLine {
             return Err("`expected` and `why` do not agree".to_owned());
         }
         Ok(CellAnswer {
-            id: format!("{scenario}::{}::{}::{}{end}", row.strategy, row.terminal, row.seed),
+            id: format!("{scenario}::{}::{}::{}{end}", row.strategy, row.terminal, row.order()),
             arm,
             stage,
             mechanism,
@@ -376,6 +377,7 @@ impl CellLine {
             mismatches: why.iter().map(|line| masked(line)).collect(),
             unexpected_hang,
             fault: None,
+            misfit: None,
             differs: differs.as_deref().map(masked),
             timeline: None,
             story: None,

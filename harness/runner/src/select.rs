@@ -6,11 +6,11 @@ use crate::catalogue::{Strategies, checked};
 use crate::corpus::{self, Corpus, default_folder};
 use crate::meant::meant;
 use crate::unit::{Unit, units};
-use rehang_scenario::cells::{Catalogue, Cell, CellId, Cells, cells};
+use rehang_scenario::cells::{Catalogue, Cell, CellId, CellIdError, Cells, cells};
 use rehang_scenario::file::Family;
 use rehang_scenario::problem::{Problem, Problems, Style};
 use rehang_scenario::text::{counted, or};
-use rehang_scenario::{Stage, Terminal};
+use rehang_scenario::{Order, OrderError, Stage, Terminal};
 use rehang_strategy::spec::SpecError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -27,8 +27,8 @@ pub struct Selection {
     pub strategy: Vec<String>,
     /// Only these terminals.
     pub terminal: Vec<Terminal>,
-    /// These seeds in place of a file's own, if any is named.
-    pub seeds: Vec<u64>,
+    /// These seeds in place of a file's own, if any is named; each may have choices at ties.
+    pub seeds: Vec<Order>,
     /// Of the named seeds only those that a file has.
     pub own_seeds: bool,
     /// A name must be the whole name of a scenario or a cell.
@@ -115,6 +115,14 @@ pub enum SelectError {
         /// What is wrong with it.
         why: SpecError,
     },
+    /// The order of a cell's name is none.
+    #[error("'{filter}': {why}")]
+    Order {
+        /// What was named.
+        filter: String,
+        /// What is wrong with it.
+        why: OrderError,
+    },
     /// No cell matches.
     #[error("no cell matches, of {} ({}){}", counted(*files, "file"), counted(*scenarios, "scenario"), or(near.as_deref(), ""))]
     Nothing {
@@ -162,7 +170,9 @@ impl Selection {
         let mut corpus = self.corpus()?;
         if !self.seeds.is_empty() && !self.own_seeds {
             let variants = corpus.families.iter_mut().flat_map(|family| &mut family.variants);
-            variants.for_each(|variant| variant.scenario.seeds.clone_from(&self.seeds));
+            let mut seeds: Vec<u64> = self.seeds.iter().map(|order| order.seed).collect();
+            seeds.dedup();
+            variants.for_each(|variant| variant.scenario.seeds.clone_from(&seeds));
         }
         if self.skipped {
             let variants = corpus.families.iter_mut().flat_map(|family| &mut family.variants);
@@ -181,15 +191,17 @@ impl Selection {
                 return Err(SelectError::Strategy { pattern: pattern.clone(), why });
             }
         }
+        let named = self.named_orders()?;
         for family in &corpus.families {
             let all = cells(family, &catalogue);
-            let wanted = all.cells.iter().filter(|cell| {
+            let ordered: Vec<Cell<'_>> = all.cells.iter().flat_map(|cell| self.in_orders(cell, &named)).collect();
+            let wanted = ordered.iter().filter(|cell| {
                 let named = |filter: &String| self.names(filter, cell);
                 let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
                 (self.filter.is_empty() || self.filter.iter().any(named))
                     && (self.strategy.is_empty() || self.strategy.iter().any(stack))
                     && (self.terminal.is_empty() || self.terminal.contains(&cell.id.terminal))
-                    && (self.seeds.is_empty() || self.seeds.contains(&cell.id.seed))
+                    && (self.seeds.is_empty() || self.seeds.contains(&cell.id.order))
             });
             let found = units(family, wanted, stages);
             if !found.is_empty() {
@@ -217,6 +229,34 @@ impl Selection {
         selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
         selected.units.retain(|unit| !unit.stages.is_empty());
         Ok(selected)
+    }
+
+    /// The orders with choices that filters name.
+    fn named_orders(&self) -> Result<Vec<Order>, SelectError> {
+        let mut orders = Vec::new();
+        for filter in &self.filter {
+            match filter.parse::<CellId>() {
+                Ok(id) if !id.order.is_plain() => orders.push(id.order),
+                Err(CellIdError::Order(why)) if filter.rsplit("::").take(2).any(|part| part.contains('/')) => {
+                    return Err(SelectError::Order { filter: filter.clone(), why });
+                }
+                _ => {}
+            }
+        }
+        Ok(orders)
+    }
+
+    /// A cell under each order of its seed that is selected or named; under the seed alone if there is none.
+    fn in_orders<'a>(&self, cell: &Cell<'a>, named: &[Order]) -> Vec<Cell<'a>> {
+        let of_seed = |order: &&Order| order.seed == cell.id.order.seed;
+        let mut orders: Vec<&Order> = self.seeds.iter().chain(named).filter(of_seed).collect();
+        if self.seeds.is_empty() {
+            orders.push(&cell.id.order);
+        }
+        orders.sort();
+        orders.dedup();
+        let under = |order: &Order| Cell { id: CellId { order: order.clone(), ..cell.id.clone() }, ..cell.clone() };
+        orders.into_iter().map(under).collect()
     }
 
     /// Whether a filter names a cell. The whole name of a cell means that cell alone, though others' names begin with it.

@@ -10,8 +10,8 @@ use rehang_judge::score::{Scoreboard, Share};
 use rehang_judge::{CellFacts, Row, Verdict, timeline};
 use rehang_os::Kernel;
 use rehang_scenario::cells::{Cell, CellId};
-use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
-use rehang_stage::{Job, JudgedError, Proofs, STEPS_MAX, Setting, judged};
+use rehang_scenario::{Arm, Expect, Order, Scenario, Span, Stage, Terminal, TieChoice, VTime};
+use rehang_stage::{Job, JudgedError, Proofs, RunError, STEPS_MAX, Setting, judged};
 use rehang_trace::{Trace, ndjson};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,8 +33,9 @@ pub struct Unit {
     pub control: Option<Scenario>,
     /// The terminal of all its cells.
     pub terminal: Terminal,
-    /// The seed of all its cells.
-    pub seed: u64,
+    /// The seed of all its cells, and choices at ties if there are some. `none`, beside which they are judged, runs under
+    /// the seed alone: ties of another stack are others.
+    pub order: Order,
     /// Where they run.
     pub stages: Vec<Stage>,
     /// What to run and what must come out.
@@ -57,7 +58,7 @@ impl Unit {
             main: scenario.clone(),
             control: None,
             terminal: scenario.terminals.first().copied().unwrap_or(Terminal::Null),
-            seed: scenario.seeds.first().copied().unwrap_or(1),
+            order: scenario.seeds.first().copied().unwrap_or(1).into(),
             stages: stages.to_vec(),
             cells,
             keep_traces: false,
@@ -118,6 +119,8 @@ pub struct CellAnswer {
     pub unexpected_hang: bool,
     /// An internal error.
     pub fault: Option<String>,
+    /// Why its order does not fit it: the same text as in `fault`, for what is a mistake of the one who wrote the order.
+    pub misfit: Option<String>,
     /// How the trace on this stage differs from that on the first stage.
     pub differs: Option<String>,
     /// The timeline, if the cell is not as expected.
@@ -187,6 +190,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         mismatches: Vec::new(),
         unexpected_hang: false,
         fault: Some(fault),
+        misfit: None,
         differs: None,
         timeline: None,
         story: None,
@@ -224,10 +228,10 @@ impl Runner<'_> {
             Arm::Control => self.unit.control.as_ref(),
         };
         let Some(scenario) = scenario.filter(|_| !wanted.is_empty() || arm == Arm::Control) else { return };
-        let baseline = match self.cell(scenario, NONE, arm, None) {
+        let baseline = match self.cell(scenario, NONE, &[], arm, None) {
             Ok(ran) => ran,
             Err(error) => {
-                let failed = |wanted: &&Wanted| failed(self.unit, wanted, self.stage, error.to_string());
+                let failed = |wanted: &&Wanted| self.failed(wanted, &error);
                 answer.cells.extend(wanted.iter().map(failed));
                 return;
             }
@@ -237,11 +241,11 @@ impl Runner<'_> {
         }
         for wanted in wanted {
             let ran = match wanted.strategy.as_str() {
-                NONE => None,
-                stack => match self.cell(scenario, stack, arm, Some(&baseline.verdict)) {
+                NONE if self.unit.order.is_plain() => None,
+                stack => match self.cell(scenario, stack, self.unit.order.choices(), arm, Some(&baseline.verdict)) {
                     Ok(ran) => Some(ran),
                     Err(error) => {
-                        answer.cells.push(failed(self.unit, wanted, self.stage, error.to_string()));
+                        answer.cells.push(self.failed(wanted, &error));
                         continue;
                     }
                 },
@@ -254,10 +258,23 @@ impl Runner<'_> {
         }
     }
 
-    fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, JudgedError> {
-        let (terminal, seed, begin) = (self.unit.terminal, self.unit.seed, self.unit.begin);
+    fn failed(&self, wanted: &Wanted, error: &JudgedError) -> CellAnswer {
+        let misfit = matches!(error, JudgedError::Run(RunError::Order(_))).then(|| error.to_string());
+        CellAnswer { misfit, ..failed(self.unit, wanted, self.stage, error.to_string()) }
+    }
+
+    fn cell(
+        &mut self,
+        scenario: &Scenario,
+        stack: &str,
+        choices: &[TieChoice],
+        arm: Arm,
+        none: Option<&Verdict>,
+    ) -> Result<Ran, JudgedError> {
+        let (terminal, seed, begin) = (self.unit.terminal, self.unit.order.seed, self.unit.begin);
         let proofs = if self.unit.paranoid { Proofs::Replayed } else { Proofs::default() };
-        let job = Job { begin, proofs, steps_max: self.unit.steps_max, ..Job::new(scenario, stack, terminal, seed) };
+        let steps_max = self.unit.steps_max;
+        let job = Job { choices, begin, proofs, steps_max, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
         let played = judged(self.kernel, &job, &setting, none)?;
@@ -306,6 +323,7 @@ impl Runner<'_> {
             mismatches,
             unexpected_hang,
             fault: None,
+            misfit: None,
             differs,
             timeline: show.then(|| timeline::timeline(&ran.trace, TIMELINE_WIDTH)),
             story: show.then(|| timeline::story(&ran.trace, TIMELINE_WIDTH)),
@@ -333,10 +351,10 @@ pub fn units<'a>(
     stages: &[Stage],
 ) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
-    let mut places: BTreeMap<(String, Terminal, u64), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(String, Terminal, Order), usize> = BTreeMap::new();
     for cell in cells {
-        let CellId { variant, terminal, seed, .. } = &cell.id;
-        let key = (variant.clone(), *terminal, *seed);
+        let CellId { variant, terminal, order, .. } = &cell.id;
+        let key = (variant.clone(), *terminal, order.clone());
         let Some(of) = family.variants.iter().find(|v| v.name == *variant) else { continue };
         let place = *places.entry(key).or_insert_with(|| {
             let only = of.scenario.stages.as_ref().map(|s| s.only.as_slice());
@@ -346,7 +364,7 @@ pub fn units<'a>(
                 main: played(&of.scenario),
                 control: of.control.as_ref().map(played),
                 terminal: *terminal,
-                seed: *seed,
+                order: order.clone(),
                 stages,
                 cells: Vec::new(),
                 keep_traces: false,

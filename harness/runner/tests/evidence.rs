@@ -200,8 +200,8 @@ struct Cell<'a> {
 
 impl Cell<'_> {
     fn play(&self, kernel: &mut dyn Kernel, stage: Stage, looks: Looks) -> Result<Played, Failed> {
-        let Unit { name, terminal, seed, .. } = self.unit;
-        let job = Job { looks, ..Job::new(self.scenario, &self.wanted.strategy, *terminal, *seed) };
+        let Unit { name, terminal, order, .. } = self.unit;
+        let job = Job { looks, ..Job::new(self.scenario, &self.wanted.strategy, *terminal, order.seed) };
         let setting = Setting { name, stage, arm: self.wanted.arm, healthy: Span::ZERO };
         judged(kernel, &job, &setting, None).map_err(|why| format!("{}: {why}", self.wanted.id).into())
     }

@@ -6,7 +6,7 @@
 use crate::file::{Family, Variant};
 use crate::limits;
 use crate::text::{suggest, unknown};
-use crate::{Agent, Arm, Expect, Scenario, Terminal};
+use crate::{Agent, Arm, Expect, Order, OrderError, Scenario, Terminal};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -74,8 +74,8 @@ pub struct CellId {
     pub strategy: String,
     /// The terminal.
     pub terminal: Terminal,
-    /// The seed.
-    pub seed: u64,
+    /// The seed, and choices at ties if it has some: `1/14=2`.
+    pub order: Order,
     /// The arm.
     pub arm: Arm,
 }
@@ -215,7 +215,7 @@ impl<'a> Matrix<'a> {
             variant: self.variant.name.clone(),
             strategy: self.stacks[place.stack].clone(),
             terminal: place.terminal,
-            seed: place.seed,
+            order: Order::from(place.seed),
             arm: self.arm,
         }
     }
@@ -255,7 +255,7 @@ impl fmt::Display for CellId {
         if !self.variant.is_empty() {
             write!(f, "[{}]", self.variant)?;
         }
-        write!(f, "::{}::{}::{}", self.strategy, self.terminal.name(), self.seed)?;
+        write!(f, "::{}::{}::{}", self.strategy, self.terminal.name(), self.order)?;
         match self.arm {
             Arm::Main => Ok(()),
             Arm::Control => f.write_str("::control"),
@@ -272,9 +272,9 @@ pub enum CellIdError {
     /// No such terminal.
     #[error("{}", unknown("terminal", .0, suggest(.0, terminals()), &format!("there are {}", terminals().join(", "))))]
     Terminal(String),
-    /// The seed is not a number.
-    #[error("`{0}` is no seed")]
-    Seed(String),
+    /// The seed is not a number, or its choices are none.
+    #[error(transparent)]
+    Order(#[from] OrderError),
 }
 
 fn terminals() -> [&'static str; Terminal::ALL.len()] {
@@ -301,7 +301,7 @@ impl FromStr for CellId {
             variant: variant.to_owned(),
             strategy: (*strategy).to_owned(),
             terminal: *Terminal::ALL.iter().find(named).ok_or_else(|| CellIdError::Terminal((*terminal).to_owned()))?,
-            seed: seed.parse().map_err(|_| CellIdError::Seed((*seed).to_owned()))?,
+            order: seed.parse()?,
             arm,
         })
     }
@@ -338,10 +338,12 @@ mod tests {
             variant: variant.to_owned(),
             strategy: "none".to_owned(),
             terminal: Terminal::Null,
-            seed: 7,
+            order: Order::from(7),
             arm,
         };
+        let picked = CellId { order: "7/3=2,9=3".parse().unwrap(), ..id("v", Arm::Control) };
         for (text, id) in [
+            ("q/a[v]::none::null::7/3=2,9=3::control", picked),
             ("q/a::none::null::7", id("", Arm::Main)),
             ("q/a[v=1]::none::null::7", id("v=1", Arm::Main)),
             ("q/a::none::null::7::control", id("", Arm::Control)),

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod mechanism;
 pub mod mutate;
 pub mod observed;
+pub mod orders;
 pub mod property;
 pub mod shrink;
 pub mod side_by_side;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the facts are a function of scenario, stack and setting; none of them comes from the run.
 
-use crate::{Job, Look, RunError, run};
+use crate::{Job, Look, Record, RunError, run};
 use rehang_judge::{CellFacts, Inconsistent, Verdict, judge};
 use rehang_os::kernel::Kernel;
 use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
@@ -57,7 +57,19 @@ pub fn judged(
     setting: &Setting<'_>,
     none: Option<&Verdict>,
 ) -> Result<Played, JudgedError> {
-    let record = run(kernel, job)?;
+    of_record(run(kernel, job)?, job, setting, none)
+}
+
+/// Judges a run that is over beside `none`, the verdict of the baseline.
+///
+/// # Errors
+/// A trace that contradicts itself.
+pub fn of_record(
+    record: Record,
+    job: &Job<'_>,
+    setting: &Setting<'_>,
+    none: Option<&Verdict>,
+) -> Result<Played, JudgedError> {
     let facts = facts(job, setting);
     let verdict = judge(&record.trace, &facts, none)?;
     Ok(Played { trace: record.trace, verdict, facts, looks: record.looks })
@@ -69,7 +81,7 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     let mut facts = CellFacts::new(setting.name, job.stack, job.terminal);
     facts.mechanism.clone_from(&scenario.mechanism);
     facts.stage = setting.stage;
-    facts.seed = job.seed;
+    facts.order = job.order();
     facts.control = setting.arm == Arm::Control;
     facts.server = scenario.agent.serves();
     facts.answerer = scenario.people.iter().any(|person| match person.via {

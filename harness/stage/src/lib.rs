@@ -8,5 +8,8 @@ pub mod scheduler;
 pub mod threads;
 pub mod worker;
 
-pub use judged::{JudgedError, Played, Setting, judged};
-pub use scheduler::{Job, Look, Looks, Proofs, Record, RunError, STEPS_MAX, TEXT_MAX, dress, run};
+pub use judged::{JudgedError, Played, Setting, judged, of_record};
+pub use scheduler::{
+    Job, Look, Looks, Misfit, Pick, Proofs, Record, RunError, STEPS_MAX, State, TEXT_MAX, Tie, Watch, dress, run,
+    run_watched,
+};

@@ -4,6 +4,7 @@
 //! header says; equal traces have equal bytes; reading never panics, and an error names the line.
 
 use crate::{Event, Trace};
+use rehang_scenario::Order;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, Read, Write};
@@ -39,9 +40,19 @@ pub struct Header {
     /// The seed of the run.
     #[serde(default)]
     pub seed: u64,
+    /// The seed with its choices at ties, if it has some: `1/14=2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// Whether it is the control arm.
     #[serde(default)]
     pub control: bool,
+}
+
+impl Header {
+    /// The seed with its choices at ties.
+    pub fn order(&self) -> Order {
+        self.order.clone().unwrap_or_else(|| self.seed.into())
+    }
 }
 
 /// The hash of a trace, computed event by event, with one buffer for all of them.
@@ -224,6 +235,7 @@ mod tests {
             terminal: "null".to_owned(),
             stage: "sim".to_owned(),
             seed: 1,
+            order: None,
             control: false,
         }
     }
@@ -275,7 +287,7 @@ mod tests {
         let said = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
         expect!["the trace is empty: its first line must be a header"].assert_eq(&said(""));
         expect!["line 1: a trace of version 2; this rehang reads version 1"].assert_eq(&said("{\"rehang_trace\":2}\n"));
-        expect!["line 1, column 4: unknown field `t`, expected one of `rehang_trace`, `scenario`, `strategy`, `terminal`, `stage`, `seed`, `control`"]
+        expect!["line 1, column 4: unknown field `t`, expected one of `rehang_trace`, `scenario`, `strategy`, `terminal`, `stage`, `seed`, `order`, `control`"]
             .assert_eq(&said("{\"t\":2}"));
         expect!["line 2, column 1: expected value"].assert_eq(&said("{\"rehang_trace\":1}\nx\n"));
         expect!["line 3, column 5: EOF while parsing a string"]

@@ -32,6 +32,7 @@ pub const EXAMPLES: &str = "Examples:
   rehang run question/                           one folder of scenarios
   rehang run question/row-diff --accept          write the rules of one file for what was seen
   rehang run --last-failed                       the cells that failed in the last run
+  rehang run --orders question/row-diff          does a verdict depend on the order of what happens at once?
   rehang run --strategy guard --review           ask for each rule that changes, with what led to it";
 
 /// The most lines of a timeline that a review shows: the last ones, which show what decided.

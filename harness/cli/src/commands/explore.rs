@@ -3,6 +3,8 @@
 //! Invariant: with `--steps` the same seed and jobs give the same findings. `--for` alone lets the clock say when to
 //! stop, between two rounds and between two findings that are made small.
 
+use super::orders::Orders;
+use super::select::Select;
 use super::{Code, CommandError};
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -43,6 +45,7 @@ const SMALL_UNTIL: f64 = 0.7;
   rehang explore --steps 2000 --seed 7      the same findings every time
   rehang explore --stage both --for 10m     plays what is new on real processes too
   rehang explore --against guard --for 20m  looks for what guard misses, harms or says wrongly
+  rehang explore --orders question/row-diff  every order of what happens at the same time
   rehang run rehang-findings/               plays what was found, on real processes")]
 pub struct Explore {
     /// How long: `30s`, `10m`.
@@ -70,6 +73,9 @@ pub struct Explore {
     /// Play the cycle of every claimed lasso once more. On sim a search always does.
     #[arg(long)]
     pub paranoid: bool,
+    /// Instead of a search: every order of the cells of this scenario, as `rehang run --orders` does.
+    #[arg(long, value_name = "FILTER", conflicts_with_all = ["steps", "how_long", "seed", "out", "stage", "against"])]
+    pub orders: Option<String>,
     /// NDJSON: one object a finding, then a summary.
     #[arg(long)]
     pub json: bool,
@@ -110,6 +116,12 @@ impl Explore {
     /// # Errors
     /// A folder that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if let Some(filter) = &self.orders {
+            let mut select = Select { filter: vec![filter.clone()], ..Select::default() };
+            select.take_paths()?;
+            let orders = Orders { orders: true, orders_max: rehang_search::orders::ORDERS };
+            return super::orders::report(&select, orders, self.jobs, self.json, out);
+        }
         outputs::folder(&self.out)?;
         let pool = match self.stage {
             Searches::Sim => None,

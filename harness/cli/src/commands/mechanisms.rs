@@ -106,7 +106,7 @@ fn hung_releases(table: &str) -> Vec<(String, String)> {
 /// Whether this unit's scenario is proved to hang if no strategy acts.
 fn hangs(unit: &Unit) -> bool {
     let plays = unit.stages.contains(&Stage::Sim) && unit.cells.iter().any(|cell| cell.strategy == "none");
-    let job = Job::new(&unit.main, "none", unit.terminal, unit.seed);
+    let job = Job::new(&unit.main, "none", unit.terminal, unit.order.seed);
     let setting = Setting { name: &unit.name, stage: Stage::Sim, arm: Arm::Main, healthy: Span::ZERO };
     let mut kernel = SimKernel::new(rehang_fakes::registry::program);
     plays

@@ -17,6 +17,7 @@ pub mod measure;
 mod mechanisms;
 pub mod merge;
 pub mod new;
+pub mod orders;
 pub mod path;
 pub mod record;
 pub mod recording;

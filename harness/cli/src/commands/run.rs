@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
 
+use super::orders::{self, Orders};
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars::run;
@@ -62,6 +63,9 @@ pub struct Run {
     /// Builds with debug assertions always do.
     #[arg(long)]
     pub paranoid: bool,
+    /// Whether every order is tried.
+    #[command(flatten)]
+    pub orders: Orders,
     /// Begin virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
@@ -98,6 +102,9 @@ impl Run {
             return Run { select, last_failed: false, ..self.clone() }.run();
         }
         self.stage.is_of_cells(&self.select.filter)?;
+        if self.orders.orders {
+            return self.in_all_orders();
+        }
         if self.accept.is_wanted() {
             return super::accept::run(self);
         }
@@ -117,6 +124,7 @@ impl Run {
         let pool = Pool::new(workers(self.jobs)?);
         let outcome = Outcome { scenarios: self.select.scenarios.clone(), ..run(&pool, &selected.units, true)? };
         drop(pool);
+        orders::all_fit(&outcome.cells)?;
         last_run::keep(&outcome);
         // a process that is left when a worker is killed ends with its control socket, so this waits instead of looking
         // once
@@ -151,6 +159,22 @@ impl Run {
             return Ok(code.max(Code::LeftBehind));
         }
         Ok(code)
+    }
+
+    fn in_all_orders(&self) -> Result<Code, CommandError> {
+        let other = [
+            (self.accept.is_wanted(), "--accept"),
+            (self.traces.is_some(), "--traces"),
+            (self.report.is_some(), "--report"),
+            (self.summary.is_some(), "--summary"),
+            (self.format == Format::Junit, "--format junit"),
+        ];
+        if let Some((_, flag)) = other.iter().find(|(is_given, _)| *is_given) {
+            let what = format!("{flag} is of one order, and --orders is of all: leave one of them out");
+            return Err(CommandError::Usage(what));
+        }
+        let mut out = anstream::stdout().lock();
+        orders::report(&self.select, self.orders, self.jobs, self.format == Format::Json, &mut out)
     }
 
     /// Finds out before a run whether what it is to write can be written.

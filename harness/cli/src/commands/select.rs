@@ -10,7 +10,7 @@ use rehang_runner::corpus::default_folder;
 use rehang_runner::rows::PARTS_MAX;
 use rehang_runner::select::{SelectError, Selected, Selection};
 use rehang_scenario::text::{counted, or};
-use rehang_scenario::{Stage, Terminal};
+use rehang_scenario::{Order, OrderError, Stage, Terminal};
 use std::path::PathBuf;
 
 /// Which cells.
@@ -27,6 +27,7 @@ pub struct Select {
     #[arg(long, value_name = "TERMINAL", value_parser = super::terminal)]
     pub terminal: Vec<Terminal>,
     /// These seeds in place of a file's own: `3`, `1-10`. A seed decides the order of what happens at the same time.
+    /// `1/14=2` is seed 1, but at the 14th tie the second candidate runs; `rehang run --orders` prints such orders.
     #[arg(long = "seed", alias = "seeds", value_name = "N", value_parser = seeds)]
     pub seeds: Vec<Seeds>,
     /// Of the named seeds only those that a file has.
@@ -49,16 +50,26 @@ pub struct Select {
     pub skipped: bool,
 }
 
-/// Some seeds: `3` is one, `1-10` are ten.
+/// Some seeds: `3` is one, `1-10` are ten, `1/14=2` is one with a choice at a tie.
 #[derive(Debug, Clone)]
-pub struct Seeds(std::ops::RangeInclusive<u64>);
+pub struct Seeds(Vec<Order>);
+
+impl Seeds {
+    /// Whether one of them has choices at ties.
+    pub fn has_choices(&self) -> bool {
+        self.0.iter().any(|order| !order.is_plain())
+    }
+}
 
 fn seeds(word: &str) -> Result<Seeds, String> {
+    if word.contains('/') {
+        return word.parse().map(|order| Seeds(vec![order])).map_err(|error: OrderError| error.to_string());
+    }
     let (first, last) = word.split_once('-').unwrap_or((word, word));
     let number = |word: &str| word.parse::<u64>().map_err(|_| "N or N-M, such as 1-10".to_owned());
     let (first, last) = (number(first)?, number(last)?);
     match last.checked_sub(first) {
-        Some(more) if more < SEEDS_MAX => Ok(Seeds(first..=last)),
+        Some(more) if more < SEEDS_MAX => Ok(Seeds((first..=last).map(Order::from).collect())),
         Some(_) => Err(format!("at most {SEEDS_MAX} seeds")),
         None => Err(format!("{last} is below {first}")),
     }
@@ -132,6 +143,7 @@ impl Select {
         CommandError::Usage(match error {
             SelectError::Io(error) => return error.into(),
             SelectError::NoFile(_) => format!("{error}; `rehang new FILE` writes a first one"),
+            SelectError::Order { .. } => error.to_string(),
             SelectError::Strategy { .. } => format!("--strategy {error}"),
             SelectError::Nothing { near, files, scenarios } => self.nothing(near.as_deref(), files, scenarios),
         })

@@ -3,6 +3,7 @@
 //! Invariants: no line of a timeline is wider than the terminal, or than 80 columns if there is none; a replay runs the
 //! cell that the trace's header names and compares every event.
 
+use super::orders::{Orders, all_fit, explored, inevitable, said};
 use super::run::code;
 use super::select::Select;
 use super::{Code, CommandError};
@@ -12,12 +13,14 @@ use crate::terminal::{self, fold};
 use clap::Args;
 use rehang_judge::timeline;
 use rehang_runner::binaries::workers;
+use rehang_runner::orders::{CellOrders, groups};
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::select::Selected;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::text::{counted, counted_as, duration};
-use rehang_trace::ndjson;
+use rehang_search::orders::Inevitable;
+use rehang_trace::{Event, Trace, ndjson};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
@@ -30,7 +33,10 @@ const WIDTH: usize = 80;
 #[command(after_help = "Examples:
   rehang show question/row-diff::none::null          both arms of a cell
   rehang show --exact --cast hang.cast 'question/terminal::none::tty::1'
-  asciinema play hang.cast")]
+  asciinema play hang.cast
+  rehang show --stage sim 'question/late-reply[blind-timeout-at]::blind-timeout::null::1/16=2'
+                                                     seed 1, but at tie 16 the second candidate runs
+  rehang show --orders question/row-diff::none::null  from when on is the hang inevitable?")]
 pub struct Show {
     /// Which cells.
     #[command(flatten)]
@@ -44,6 +50,9 @@ pub struct Show {
     /// Write the terminal of one cell into this file, as an asciicast v3 recording in virtual time.
     #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub cast: Option<PathBuf>,
+    /// Whether every order is tried, to say from when on a hang cannot be avoided.
+    #[command(flatten)]
+    pub orders: Orders,
 }
 
 impl Show {
@@ -63,16 +72,22 @@ impl Show {
         let others = if self.trace || self.cast.is_some() { Vec::new() } else { all_but_the_first(&mut selected) };
         let pool = Pool::new(workers(None)?);
         let outcome = crate::bars::run(&pool, &selected.units, true)?;
+        all_fit(&outcome.cells)?;
         if let Some(file) = &self.cast {
             write_cast(file, &outcome.cells)?;
             return Ok(code(&selected, &outcome, false));
         }
         let width = terminal::width(WIDTH);
+        let orders = match self.orders.orders && !self.trace {
+            true => explored(&groups(&selected.units), self.orders.limits(), None).0,
+            false => Vec::new(),
+        };
         for cell in &outcome.cells {
+            let ordered = orders.iter().find(|ordered| ordered.id == cell.id);
             if self.trace {
                 write!(out, "{}", cell.trace.as_deref().unwrap_or_default())?;
             } else {
-                write!(out, "{}", shown(cell, width))?;
+                write!(out, "{}", shown(cell, ordered, width))?;
             }
         }
         if !others.is_empty() {
@@ -111,15 +126,28 @@ fn all_but_the_first(selected: &mut Selected) -> Vec<String> {
     others.into_iter().collect()
 }
 
+/// A timeline with a line where a hang becomes inevitable.
+fn drawn(trace: &Trace, since: Option<Inevitable>, width: usize) -> String {
+    let whole = timeline::timeline(trace, width);
+    let Some(since) = since else { return whole };
+    let line = fold(&format!("──── {}", inevitable(since)), width);
+    let Inevitable::After { events, .. } = since else { return format!("{line}{whole}") };
+    let (before, after) = trace.events.split_at(events.min(trace.events.len()));
+    let part = |events: &[Event]| timeline::timeline(&Trace { events: events.to_vec() }, width);
+    format!("{}{line}{}", part(before), part(after))
+}
+
 /// A cell in lines of at most `width` columns: its name, its timeline, how it ends.
-fn shown(cell: &CellAnswer, width: usize) -> String {
+fn shown(cell: &CellAnswer, ordered: Option<&CellOrders>, width: usize) -> String {
     let Some(row) = &cell.row else {
         return fold(&format!("{}: {}", cell.id, cell.why().join("; ")), width);
     };
     let mut out = fold(&format!("{} on {}", cell.id, row.stage), width);
     out.push('\n');
     match cell.trace.as_deref().map(|trace| ndjson::read(trace.as_bytes())) {
-        Some(Ok((_, trace))) => out.push_str(&timeline::timeline(&trace, width)),
+        Some(Ok((_, trace))) => {
+            out.push_str(&drawn(&trace, ordered.and_then(|ordered| ordered.explored.inevitable), width));
+        }
         Some(Err(error)) => out.push_str(&fold(&format!("no timeline: {error}"), width)),
         None => {}
     }
@@ -132,6 +160,9 @@ fn shown(cell: &CellAnswer, width: usize) -> String {
     ];
     let words: String = words.into_iter().flatten().collect();
     out.push_str(&fold(&format!("{} after {} of virtual time{words}", row.outcome, duration(row.virtual_ms)), width));
+    if let Some(ordered) = ordered {
+        out.push_str(&fold(&said(ordered), width));
+    }
     for line in cell.why() {
         out.push_str(&fold(&format!("NOT as expected: {line}"), width));
     }
@@ -178,7 +209,7 @@ impl Replay {
             CommandError::Usage(format!("{file}: this is no trace ({e}); `rehang show CELL --trace > FILE` writes one"))
         })?;
         let control = if header.control { "::control" } else { "" };
-        let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.seed);
+        let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.order());
         let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
         let select =
             Select { filter: vec![id.clone()], exact: true, scenarios: self.scenarios.clone(), ..Select::default() };
@@ -188,6 +219,7 @@ impl Replay {
         }
         let pool = Pool::new(workers(Some(1))?);
         let outcome = crate::bars::run(&pool, &selected.units, false)?;
+        all_fit(&outcome.cells)?;
         let again = outcome.cells.first().and_then(|cell| cell.trace.as_deref());
         let again = again.ok_or_else(|| CommandError::Fault(format!("{id} gave no trace")))?;
         let (_, again) = ndjson::read(again.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;

@@ -117,7 +117,7 @@ pub fn chosen() -> Result<Chosen, String> {
 }
 
 fn play(kernel: &mut SimKernel, unit: &Unit) -> Result<Played, String> {
-    let job = Job { looks: Looks::AtHang, ..Job::new(&unit.main, "none", unit.terminal, unit.seed) };
+    let job = Job { looks: Looks::AtHang, ..Job::new(&unit.main, "none", unit.terminal, unit.order.seed) };
     let setting = Setting { name: &unit.name, stage: Stage::Sim, arm: Arm::Main, healthy: Span::ZERO };
     judged(kernel, &job, &setting, None).map_err(|why| format!("{}: {why}", unit.name))
 }

@@ -1,11 +1,12 @@
 //! The scheduler: owns virtual time, lets one participant run at a time, and plays everything outside the agent.
 //!
 //! Invariants: time moves only when every participant is blocked and nothing is in flight; ties are a pure
-//! function of the seed and the roles; a hang is proved (`proof`), never timed out; what enters the trace comes
+//! function of the order (`ties`) and the roles; a hang is proved (`proof`), never timed out; what enters the trace comes
 //! from the scheduler's own descriptors or is marked as a participant's claim.
 
 mod asks;
 mod drain;
+mod ends;
 mod evidence;
 mod faults;
 mod horizon;
@@ -18,6 +19,7 @@ mod net;
 mod played;
 mod ports;
 mod proof;
+mod ties;
 mod wrapper;
 mod wrapper_host;
 
@@ -25,16 +27,14 @@ pub use evidence::{Look, Looks, dress};
 use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
 pub use ports::port_in;
-pub use proof::Proofs;
-use proof::{Cycle, Half, Place, Proof, State};
-use rehang_os::{
-    kernel::{InternalError, Kernel, Proc, Streams},
-    os::Sig,
-};
-use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
+use proof::{Cycle, Half, Place, Proof};
+pub use proof::{Proofs, State};
+use rehang_os::kernel::{InternalError, Kernel, Proc};
+use rehang_scenario::{Canon, Order, Scenario, Span, Terminal, TieChoice, VTime};
 use rehang_strategy::{Member, SeatError, SpecError};
 use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
-use std::collections::BTreeSet;
+pub use ties::{Misfit, Pick, Tie, Watch};
+use ties::{Ties, rank};
 
 /// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
@@ -68,6 +68,8 @@ pub struct Job<'a> {
     pub terminal: Terminal,
     /// Decides the order of candidates at one instant.
     pub seed: u64,
+    /// The ties at which another candidate runs, sorted: those of an [`Order`].
+    pub choices: &'a [TieChoice],
     /// Shifts the start of virtual time: a verdict must not depend on it.
     pub begin: VTime,
     /// Steps after which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
@@ -81,11 +83,17 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
+    /// The order of its ties.
+    pub fn order(&self) -> Order {
+        let plain = Order::from(self.seed);
+        self.choices.iter().fold(plain, |order, choice| order.clone().then(*choice).unwrap_or(order))
+    }
+
     /// A cell from the beginning of virtual time, with the limits that all cells have.
     pub fn new(scenario: &'a Scenario, stack: &'a str, terminal: Terminal, seed: u64) -> Job<'a> {
         let (begin, proofs) = (VTime::ZERO, Proofs::default());
         let (steps_max, text_max) = (STEPS_MAX, TEXT_MAX);
-        Job { scenario, stack, terminal, seed, begin, steps_max, text_max, proofs, looks: Looks::Never }
+        Job { scenario, stack, terminal, seed, choices: &[], begin, steps_max, text_max, proofs, looks: Looks::Never }
     }
 }
 
@@ -112,25 +120,36 @@ pub enum RunError {
     /// The stack cannot be used with this agent.
     #[error(transparent)]
     Seat(#[from] SeatError),
+    /// The order does not fit the cell.
+    #[error(transparent)]
+    Order(#[from] Misfit),
 }
 
 /// Runs a cell.
 ///
 /// # Errors
-/// A stack that cannot be made; an internal error.
+/// A stack that cannot be made; an order that does not fit; an internal error.
 pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
     let mut scheduler = Scheduler::new(kernel, job)?;
     let result = scheduler.drive();
-    let steps = scheduler.steps;
-    let trace = Trace { events: std::mem::take(&mut scheduler.hub.events) };
-    match result {
-        Ok(()) => Ok(Record { trace, steps, looks: std::mem::take(&mut scheduler.looks) }),
-        Err(fault) => {
-            // the next cell must find an empty world, however this one ended
-            let _ = scheduler.hub.kernel.clear();
-            Err(fault.into())
-        }
-    }
+    let Ties { count, made, misfit, .. } = &mut scheduler.ties;
+    let left = job.choices.get(*made).map(|&choice| Misfit::NoTie { choice, ties: *count });
+    let misfit = misfit.take().or(left);
+    let record = scheduler.recorded(result)?;
+    misfit.map_or(Ok(record), |misfit| Err(misfit.into()))
+}
+
+/// Runs a cell whose ties `watch` decides; `None` if that broke it off.
+///
+/// # Errors
+/// A stack that cannot be made; an internal error.
+pub fn run_watched(kernel: &mut dyn Kernel, job: &Job<'_>, watch: &mut dyn Watch) -> Result<Option<Record>, RunError> {
+    let mut scheduler = Scheduler::new(kernel, job)?;
+    scheduler.ties.watch = Some(watch);
+    let result = scheduler.drive();
+    let is_cut = scheduler.ties.is_cut;
+    let record = scheduler.recorded(result)?;
+    Ok((!is_cut).then_some(record))
 }
 
 /// The index of the wrapper's seat.
@@ -145,6 +164,7 @@ struct Seat {
 struct Scheduler<'w, 'j> {
     hub: Hub<'w>,
     job: Job<'j>,
+    ties: Ties<'w>,
     seats: Vec<Seat>,
     steps: u64,
     /// Steps taken at this instant.
@@ -206,6 +226,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(Scheduler {
             hub,
             job: *job,
+            ties: Ties::default(),
             seats,
             steps: 0,
             at_instant: 0,
@@ -215,6 +236,18 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             last_look: None,
             next_look: job.begin,
         })
+    }
+
+    /// The record of a run that was driven to its end.
+    fn recorded(&mut self, result: Result<(), InternalError>) -> Result<Record, RunError> {
+        if result.is_err() || self.ties.is_cut {
+            // the next cell must find an empty world, however this one ended
+            let cleared = self.hub.kernel.clear();
+            result?;
+            cleared?;
+        }
+        let trace = Trace { events: std::mem::take(&mut self.hub.events) };
+        Ok(Record { trace, steps: self.steps, looks: std::mem::take(&mut self.looks) })
     }
 
     fn drive(&mut self) -> Result<(), InternalError> {
@@ -227,7 +260,11 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         // repeats for ever
         let (mut spin, mut loops) = (Proof::default(), Proof::default());
         while !self.hub.is_over() {
-            let next = match self.turn()? {
+            let turn = self.turn()?;
+            if std::mem::take(&mut self.ties.has_chosen) {
+                (proof, spin, loops) = (Proof::default(), Proof::default(), Proof::default());
+            }
+            let next = match turn {
                 Turn::GivenUp => return Ok(()),
                 Turn::Step => {
                     if self.is_spin_sample()
@@ -284,6 +321,9 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         if self.hub.run_over {
             self.begin_again()?;
         }
+        if self.ties.is_cut {
+            return Ok(Turn::GivenUp);
+        }
         if self.hub.text_bytes > self.job.text_max {
             self.give_up(Horizon::Text)?;
             return Ok(Turn::GivenUp);
@@ -328,6 +368,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         let fails = |why: String| InternalError::Proof { cycle_ms: cycle.span().as_ms(), why };
         // the limits are those of a cell: what is played again does not count towards them
         (self.at_instant, self.hub.text_bytes, self.job.steps_max) = (0, 0, u64::MAX);
+        self.ties.is_replay = true;
         let mut left = cycle.length();
         // at the place where an instant's state was taken, time is about to move
         let mut rests = (unit == Unit::Instants).then(|| self.next_deadline());
@@ -381,7 +422,10 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         if candidates.iter().any(|(who, _)| matches!(who, Candidate::Actor(at) if strategies.contains(at))) {
             candidates.retain(|(who, _)| *who != Candidate::Actor(WRAPPER));
         }
-        let Some(&(chosen, _)) = candidates.iter().min_by_key(|(_, rank)| *rank) else { return Ok(false) };
+        if candidates.is_empty() {
+            return Ok(false);
+        }
+        let Some(chosen) = self.pick(candidates, None)? else { return Ok(true) };
         self.steps += 1;
         match chosen {
             Candidate::Process(proc) => self.hub.kernel.run(proc, self.hub.now)?,
@@ -395,49 +439,6 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         self.hub.drain()?;
         self.hub.admit_client();
         Ok(true)
-    }
-
-    /// The caller's loop: this run is over, and the next begins. Actors that watched the run are gone; people are still
-    /// there.
-    fn begin_again(&mut self) -> Result<(), InternalError> {
-        self.hub.run_over = false;
-        self.land(self.hub.now)?;
-        self.hub.material += 1;
-        if !self.hub.serves {
-            self.hub.close_streams()?;
-        }
-        let run = Job { begin: self.hub.now, ..self.job };
-        let Ok((_, mut outside)) = parts(&run) else { return Ok(()) };
-        let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
-        let strategies = self.hub.strategies.clone();
-        for at in [WRAPPER, hub::CLIENT_SEAT].into_iter().chain(strategies.iter().copied()) {
-            self.hub.close_connections(at)?;
-            self.hub.inboxes[at].take();
-        }
-        self.seats[WRAPPER].actor = Box::new(wrapper::Wrapper::new(&run));
-        self.seats[hub::CLIENT_SEAT].actor = played::next_client(&run, sends_prompt, &self.hub.session);
-        for at in strategies.iter().rev() {
-            let Some(member) = outside.pop() else { continue };
-            if !member.strategy.outlives_run() {
-                self.seats[*at].actor = Box::new(wrapper_host::WrapperHost::new(member, *at, &run));
-            }
-        }
-        if !self.hub.serves {
-            self.hub.relaunch()?;
-            self.hub.asks.clear();
-        }
-        for at in 0..self.seats.len() {
-            self.hub.deliver(at, Input::Begin);
-        }
-        if self.hub.serves {
-            for at in [hub::CLIENT_SEAT].into_iter().chain(strategies) {
-                self.hub.deliver(at, Input::Listening);
-                if at != hub::CLIENT_SEAT {
-                    self.hub.deliver(at, Input::SessionMade(self.hub.session.clone()));
-                }
-            }
-        }
-        Ok(())
     }
 
     fn next_deadline(&self) -> Option<VTime> {
@@ -502,62 +503,6 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         let waits = self.waits();
         self.hang(Ended::Horizon { reason, waits })
     }
-
-    /// The run is settled: what is in flight is delivered, a server is shut down, and what is left is recorded.
-    fn finish(&mut self) -> Result<(), InternalError> {
-        self.land(self.hub.now)?;
-        if self.hub.serves && self.hub.agent_alive() {
-            self.hub.signal("client", false, Sig::Term)?;
-            self.land(self.hub.now + SHUTDOWN_GRACE)?;
-        }
-        self.hub.record(SCHEDULER, What::Ended(Ended::Settled));
-        let held = self.held();
-        for left in self.hub.kernel.clear()? {
-            let process = format!("process {}", left.argv.first().map_or("", String::as_str));
-            let of_it = held.iter().filter(|(role, _)| *role == left.role).map(|(_, what)| what.clone());
-            for what in std::iter::once(process).chain(of_it) {
-                self.hub.record(&left.role, What::Left { what });
-            }
-        }
-        Ok(())
-    }
-
-    /// What the remaining processes hold: by role, in the words of the judge (`left-behind`).
-    fn held(&self) -> Vec<(String, String)> {
-        let Streams { stdin: _, stdout, stderr, tty } = self.hub.streams;
-        let streams = [("pipe stdout", stdout), ("pipe stderr", stderr), ("terminal", tty)];
-        let outputs = streams.into_iter().filter_map(|(what, handle)| Some((what.to_owned(), handle?)));
-        let connections = self.hub.net.handles().chain(self.hub.model.handles());
-        let ends = outputs.chain(connections.map(|handle| ("connection".to_owned(), handle)));
-        let listeners = self.hub.kernel.listeners().into_iter().map(|proc| (proc, "listener".to_owned()));
-        let holders = ends.flat_map(|(what, handle)| {
-            self.hub.kernel.holders(handle).into_iter().map(move |proc| (proc, what.clone()))
-        });
-        let mut seen = BTreeSet::new();
-        let held = listeners.chain(holders).filter(|held| seen.insert(held.clone()));
-        held.map(|(proc, what)| (self.hub.kernel.role(proc).to_owned(), what)).collect()
-    }
-
-    /// Lets only the processes go on, until a time or until the agent is gone.
-    fn land(&mut self, until: VTime) -> Result<(), InternalError> {
-        for _ in 0..SPIN_MAX {
-            let ready = self.hub.kernel.ready(self.hub.now)?;
-            let next = ready.into_iter().min_by_key(|&proc| rank(self.job.seed, self.hub.kernel.role(proc)));
-            match (next, self.hub.kernel.deadline()) {
-                (Some(proc), _) => {
-                    self.steps += 1;
-                    self.hub.kernel.run(proc, self.hub.now)?;
-                    self.hub.drain()?;
-                }
-                (None, Some(next)) if next <= until && self.hub.agent_alive() => {
-                    self.hub.now = next;
-                    self.hub.kernel.set_now(next);
-                }
-                (None, _) => break,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The unit of a cycle's length.
@@ -572,15 +517,4 @@ enum Unit {
 /// The stack's members: the specs of those inside, and those outside.
 fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
     Ok(rehang_strategy::stack(job.stack)?.seat_in(&job.scenario.agent)?.split())
-}
-
-/// The order of candidates: seeds 2k-1 and 2k give opposite orders, so that two seeds give both orders of any tie.
-fn rank(seed: u64, role: &str) -> u64 {
-    let pair = seed.div_ceil(2);
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    for byte in role.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash ^= hash >> 29;
-    if seed.is_multiple_of(2) { !hash } else { hash }
 }

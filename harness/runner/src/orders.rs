@@ -1,0 +1,168 @@
+//! Every order of the cells of a selection, on the simulated kernel.
+//!
+//! Invariant: a cell is judged as a run judges it: `none` comes first in each arm, and the control arm before the main arm.
+//! The result does not depend on how many threads there are.
+
+use crate::unit::{Unit, Wanted};
+use rehang_judge::Verdict;
+use rehang_judge::meets::meets;
+use rehang_scenario::cells::CellId;
+use rehang_scenario::{Arm, Expect, Order, Scenario, Span, Stage, Terminal};
+use rehang_search::orders::{Cell, Explored, Limits, explore};
+use rehang_stage::threads::in_parallel;
+use rehang_stage::{Job, Proofs, Setting, judged};
+use std::collections::BTreeMap;
+
+/// The baseline.
+const NONE: &str = "none";
+
+/// A scenario on a terminal, whose cells' orders are explored.
+#[derive(Debug)]
+pub struct Group {
+    name: String,
+    main: Scenario,
+    control: Option<Scenario>,
+    terminal: Terminal,
+    /// The seed whose order comes first.
+    seed: u64,
+    cells: Vec<Asked>,
+}
+
+/// A cell of a group: all seeds of one stack in one arm.
+#[derive(Debug)]
+struct Asked {
+    id: String,
+    strategy: String,
+    arm: Arm,
+    /// What the file expects under each of its seeds.
+    expects: Vec<Expect>,
+}
+
+/// The orders of one cell.
+#[derive(Debug)]
+pub struct CellOrders {
+    /// The cell's name, with the first of its seeds.
+    pub id: String,
+    /// What came of them.
+    pub explored: Explored,
+    /// Whether the file expects each verdict that was found, under one of its seeds.
+    pub is_expected: bool,
+}
+
+impl CellOrders {
+    /// Whether its verdict depends on the order.
+    pub fn depends(&self) -> bool {
+        self.explored.found.len() > 1
+    }
+
+    /// The cell's name under one of its orders.
+    pub fn under(&self, order: &Order) -> String {
+        match self.id.parse::<CellId>() {
+            Ok(id) => CellId { order: order.clone(), ..id }.to_string(),
+            Err(_) => self.id.clone(),
+        }
+    }
+}
+
+/// The groups of units: their seeds put together.
+pub fn groups(units: &[Unit]) -> Vec<Group> {
+    let mut groups: BTreeMap<(String, &str), Group> = BTreeMap::new();
+    for unit in units.iter().filter(|unit| unit.stages.contains(&Stage::Sim)) {
+        let new = || Group {
+            name: unit.name.clone(),
+            main: unit.main.clone(),
+            control: unit.control.clone(),
+            terminal: unit.terminal,
+            seed: unit.order.seed,
+            cells: Vec::new(),
+        };
+        let group = groups.entry((unit.name.clone(), unit.terminal.name())).or_insert_with(new);
+        for wanted in &unit.cells {
+            let Wanted { id, strategy, arm, expect } = wanted;
+            match group.cells.iter_mut().find(|cell| cell.strategy == *strategy && cell.arm == *arm) {
+                Some(cell) => cell.expects.push(expect.clone()),
+                None => group.cells.push(Asked {
+                    id: id.clone(),
+                    strategy: strategy.clone(),
+                    arm: *arm,
+                    expects: vec![expect.clone()],
+                }),
+            }
+        }
+    }
+    groups.into_values().collect()
+}
+
+/// How many cells groups have.
+pub fn cells_of(groups: &[Group]) -> usize {
+    groups.iter().map(|group| group.cells.len()).sum()
+}
+
+/// Explores the orders of all cells on `jobs` threads, and tells `watch` of each cell when it is done. The result is in the
+/// order of the cells' names.
+pub fn run(groups: &[Group], limits: Limits, jobs: usize, watch: &(dyn Fn(&str) + Sync)) -> Vec<CellOrders> {
+    let mut all: Vec<(&Group, Vec<CellOrders>)> = groups.iter().map(|group| (group, Vec::new())).collect();
+    in_parallel(jobs, &mut all, |(group, done)| {
+        let mut healthy = Span::ZERO;
+        for arm in [Arm::Control, Arm::Main] {
+            group.arm(arm, limits, &mut healthy, done, watch);
+        }
+    });
+    let mut cells: Vec<CellOrders> = all.into_iter().flat_map(|(_, done)| done).collect();
+    cells.sort_by(|a, b| a.id.cmp(&b.id));
+    cells
+}
+
+impl Group {
+    fn arm(
+        &self,
+        arm: Arm,
+        limits: Limits,
+        healthy: &mut Span,
+        done: &mut Vec<CellOrders>,
+        watch: &(dyn Fn(&str) + Sync),
+    ) {
+        let scenario = match arm {
+            Arm::Main => Some(&self.main),
+            Arm::Control => self.control.as_ref(),
+        };
+        let Some(scenario) = scenario else { return };
+        let cells: Vec<&Asked> = self.cells.iter().filter(|cell| cell.arm == arm).collect();
+        let setting = |healthy| Setting { name: &self.name, stage: Stage::Sim, arm, healthy };
+        // a cycle that is played once more would be the same check in each of many orders
+        let job = |stack| Job { proofs: Proofs::Claimed, ..Job::new(scenario, stack, self.terminal, self.seed) };
+        let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
+        let first = judged(&mut kernel, &job(NONE), &setting(*healthy), None).ok().map(|played| played.verdict);
+        if let Some(verdict) = first.as_ref().filter(|verdict| verdict.outcome.word() == "completed") {
+            *healthy = Span(verdict.virtual_ms());
+        }
+        if cells.is_empty() {
+            return;
+        }
+        let explored = explore(&Cell { job: job(NONE), setting: setting(*healthy), none: &[] }, limits);
+        // the verdict of the seed's own order first: others are judged beside it
+        let others = explored.verdicts.iter().filter(|verdict| Some(*verdict) != first.as_ref()).cloned();
+        let baselines: Vec<Verdict> = first.iter().cloned().chain(others).collect();
+        let mut of_none = Some(explored);
+        for cell in cells {
+            let explored = match cell.strategy.as_str() {
+                NONE => of_none.take(),
+                _ => None,
+            };
+            let explored = explored.unwrap_or_else(|| {
+                let cell = Cell { job: job(&cell.strategy), setting: setting(*healthy), none: &baselines };
+                explore(&cell, limits)
+            });
+            let is_expected = explored.found.iter().all(|found| {
+                let fits = |verdict: &Verdict| {
+                    cell.expects
+                        .iter()
+                        .any(|expect| baselines.iter().any(|none| meets(verdict, Some(none), expect).is_empty()))
+                };
+                found.verdict.as_ref().is_some_and(fits)
+            });
+            watch(&cell.id);
+            done.push(CellOrders { id: cell.id.clone(), explored, is_expected });
+        }
+    }
+}
