@@ -125,6 +125,8 @@ impl Fake {
             os.on_signal(Sig::Winch, Disposition::Catch);
             self.engine.person_answers();
         }
+        // the plan counts from the process's begin
+        self.mute_at = self.mute_at.map(|at| os.now() + at.since(VTime::ZERO));
         self.engine.boot(os.now(), os.envs(), tty);
         self.phase = match () {
             () if self.args.messages_in || self.interactive() => Phase::Session,
