@@ -13,7 +13,7 @@ use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::unit::{Answer, CellAnswer, Unit, Wanted, run};
 use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Expect, Fault, Scenario, Span, Stage, VTime, load, to_toml};
+use rehang_scenario::{Arm, Expect, Fault, ModelDoes, Scenario, Span, Stage, VTime, load, to_toml};
 use rehang_search::case::{Case, NONE};
 use rehang_search::limits::rng;
 use rehang_search::mutate::fresh;
@@ -196,9 +196,16 @@ fn rows(answer: Answer) -> Result<Vec<Row>, String> {
 
 /// Whether a model's stream may break for ever after a subagent's call, in a release that leaves running what the
 /// broken stream began: each retry adds a subagent that runs on, so no state ever repeats, and the cell stays
-/// undecided.
+/// undecided. The same where every response ends without a finish: opencode asks on at once, and each response is one
+/// more message (upstream/stream-without-finish).
 fn grows(scenario: &Scenario) -> bool {
-    let leaves = Release::of(&scenario.agent).is_ok_and(|release| !release.retry_stops_tools);
+    let release = Release::of(&scenario.agent);
+    let never_finishes =
+        |fault: &Fault| matches!(fault, Fault::Model(m) if m.response == 0 && m.does == ModelDoes::NoFinish);
+    if release.is_ok() && scenario.faults.iter().any(never_finishes) {
+        return true;
+    }
+    let leaves = release.is_ok_and(|release| !release.retry_stops_tools);
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
     let task = |turn: &Turn| matches!(turn, Turn::Task(_));
     let subagent_is_cut = |turn: &Turn| matches!(turn, Turn::Task(task) if task.turns.iter().any(is_cut));
