@@ -74,6 +74,8 @@ fn recordings(pool: &Pool, folder: &str) -> Result<(), Failed> {
     let mut wrong = Vec::new();
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(golden().join(folder))?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+    // what whole scenarios recorded is told by the scenario, in drift's tests
+    files.retain(|path| path.is_file());
     files.sort();
     assert!(files.len() >= 8, "there are recordings");
     for path in files {
