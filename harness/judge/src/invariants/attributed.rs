@@ -4,9 +4,9 @@
 //! Invariant: the texts are those of [`attribution`], which the fakes emit. A tool's result is compared with the ask
 //! that it waited for: who really ended it, and whether a person did what the text says while it was open. If the call
 //! waited for no ask, a person's deed during the call is enough. A program is not a person: neither a strategy, nor a
-//! client that rejects by itself, nor the agent. A person who allows has not answered, and one whose answer did not fit
-//! has not dismissed. Any other text (output, events, responses, what strategies say) counts only if no tool's result
-//! says the same, since it would repeat it.
+//! client that rejects by itself, nor the agent. A person who allows has not answered, unless by a key that chooses, and
+//! one whose answer did not fit has not dismissed. Any other text (output, events, responses, what strategies say)
+//! counts only if no tool's result says the same, since it would repeat it.
 
 use crate::acts::{first_word, is_abort};
 use crate::index::{Act, Ask, At, Did, End, Tool};
@@ -114,6 +114,8 @@ fn is_deed(view: &View<'_>, act: &Act<'_>, deed: Deed) -> bool {
             "dismiss" | "deny" | "stop" | "soft-stop" | "hang-up" | "run" => deed != Deed::Answered,
             // what is typed can be anything
             "type" => true,
+            // the key that allows is the one that takes the first option, if a question is on the screen
+            "allow" | "always" => deed == Deed::Answered && typed_keys(view, act),
             _ => false,
         },
         Did::Request(id) => {
@@ -129,6 +131,12 @@ fn is_deed(view: &View<'_>, act: &Act<'_>, deed: Deed) -> bool {
         Did::Signal(..) | Did::Closed => deed != Deed::Answered,
         Did::Fault(_) | Did::Inside(_) => false,
     }
+}
+
+/// Whether what this person did was to press keys, and not to send a message.
+fn typed_keys(view: &View<'_>, act: &Act<'_>) -> bool {
+    let of_it = |of: &&Act<'_>| of.who == act.who && of.at.t == act.at.t && act.at < of.at;
+    view.index.acts.iter().filter(of_it).any(|of| matches!(of.what, Did::Wrote(keys) if !keys.starts_with('{')))
 }
 
 /// What the model is told of a question that never became an ask: it is the strategy's own text.
@@ -272,6 +280,13 @@ mod tests {
         };
         says(replied("answer"), expect![""]);
         says(replied("skip"), expect![""]);
+        let at_terminal = |keys: &str| {
+            let cell = asked().acts("person1", "allow").add("person1", What::In { text: keys.into() });
+            let cell = cell.end("que_1", AskEnd::Replied, Cause::Answer, "user", &[]).tool_end("call_1", &text);
+            said(check, cell, &facts("x"))
+        };
+        assert_eq!(at_terminal("1\n"), "");
+        assert_ne!(at_terminal("{\"type\":\"control_response\"}\n"), "");
         says(
             replied("allow"),
             expect![[r#"

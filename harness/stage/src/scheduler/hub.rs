@@ -130,8 +130,8 @@ impl<'w> Hub<'w> {
         let ignores = |fault| scenario.faults.contains(&Fault::Wrapper(fault));
         let slow = matches!(job.terminal, Terminal::StdoutStopped | Terminal::StdoutSlow);
         let vanishes = scenario.faults.iter().any(|f| matches!(f, Fault::Wrapper(WrapperFault::Vanishes(_))));
-        // who answers over stdin does it by way of the host: a window, a socket
-        let is_reached = scenario.people.iter().any(|person| person.via == Via::Stdin);
+        // who answers over stdin or at the terminal does it by way of the host: a window, a socket, a screen
+        let is_reached = scenario.people.iter().any(|person| matches!(person.via, Via::Stdin | Via::Tty));
         let has_timer = vanishes || job.terminal == Terminal::StdoutSlow;
         let host = if has_timer || is_reached { Also::Others } else { Also::Nothing };
         let serves = scenario.agent.serves();

@@ -48,6 +48,9 @@ pub(super) struct Process {
     closed_stdin: bool,
     open: [bool; 2],
     lines: Lines,
+    /// Whether its stdout is a stream of messages: its first line is one. In any other output a line that looks like a
+    /// message is quoted, and may be a tool's.
+    in_messages: Option<bool>,
     /// The hash of the line that has begun, as far as it has come.
     part: u64,
     recent: Recent,
@@ -65,6 +68,19 @@ struct Ending {
     steps: u8,
     next: VTime,
     why: Why,
+}
+
+impl Ending {
+    /// Whether a signal was sent, after which nothing that the process says changes why it ends.
+    fn has_signalled(&self) -> bool {
+        self.steps > 1
+    }
+}
+
+/// Whether a `result` message says that the turn succeeded. One that was interrupted has no `is_error` (Claude Code
+/// 1.0.128 to 2.1.329: `subtype` is `error_during_execution`).
+fn succeeded(message: &Value) -> bool {
+    message["is_error"] != true && !text(message, "subtype").starts_with("error")
 }
 
 /// Why a process is ended.
@@ -127,6 +143,7 @@ impl Process {
             closed_stdin: false,
             open: [true, true],
             lines: Lines::default(),
+            in_messages: None,
             part: said::START,
             recent: Recent::default(),
             text: Vec::new(),
@@ -153,7 +170,10 @@ impl Process {
                 news |= self.recent.is_news(line);
                 self.part = said::START;
             }
-            messages.iter().for_each(|message| self.message(message));
+            let is_whole = stream == Stream::Stdout && piece.ends_with(b"\n") && piece != b"\n";
+            if is_whole && *self.in_messages.get_or_insert(!messages.is_empty()) {
+                messages.iter().for_each(|message| self.message(message));
+            }
         }
         if news || !bytes.contains(&b'\n') {
             self.moved = now;
@@ -162,12 +182,13 @@ impl Process {
 
     fn message(&mut self, message: &Value) {
         self.result = match text(message, "type") {
-            "result" => Some((message["is_error"] != true, text(message, "result").to_owned())),
+            "result" => Some((succeeded(message), text(message, "result").to_owned())),
             // Another turn has begun.
             "assistant" | "user" | "control_request" => None,
             _ => return,
         };
-        self.ending = None;
+        // a signal that was sent is not taken back by a word that was under way
+        self.ending = self.ending.take().filter(Ending::has_signalled);
     }
 
     /// What the present state leads to, and when.
@@ -341,7 +362,7 @@ impl Process {
         self.standing.over();
         match &self.ending {
             // it is over; the processes that it left get no time of their own here (`supervise` gives them the grace)
-            Some(ending) if ending.steps > 1 => {
+            Some(ending) if ending.has_signalled() => {
                 acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
                 self.settle(acts);
             }
@@ -432,6 +453,7 @@ impl Strategy for Process {
             closed_stdin,
             open,
             lines,
+            in_messages,
             part,
             recent,
             text,
@@ -455,6 +477,9 @@ impl Strategy for Process {
         });
         canon.flag(open[0]).flag(open[1]).num(*part).bytes(text);
         lines.canon(canon);
+        option(canon, *in_messages, |canon, are| {
+            canon.flag(are);
+        });
         recent.canon(canon);
         option(canon, result.as_ref(), |canon, (ok, text)| {
             canon.flag(*ok).text(text);

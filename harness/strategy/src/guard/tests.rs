@@ -319,6 +319,19 @@ fn a_result_that_is_cut_and_a_failure_that_says_nothing_are_failures_with_a_reas
     );
     is("{\"type\":\"result\",\"is_error\":true,\"result\":\"no\"}\n", 1, "failed: no");
     is("  {\"type\":\"result\",\"is_error\":false,\"result\":\"shown\"}\n", 3, "failed: exited with 3");
+    is(&format!("$ cat log\n{RESULT}"), 3, "failed: exited with 3");
+    let interrupted = "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":false}\n";
+    is(interrupted, 0, "failed: the agent's result is an error that says nothing");
+}
+
+#[test]
+fn a_word_that_was_under_way_takes_no_signal_back() {
+    let mut bench = process(Terminal::Null);
+    let at = QUIET.as_ms();
+    assert_eq!(deeds(&finds(&mut bench, at, &looks(Verdict::Hung))), words(&[(QUIET, "TERM tree")]));
+    bench.out("{\"type\":\"user\",\"message\":{\"content\":[]}}\n");
+    let Some(Act::Settle(crate::Settled::Stopped(cause, _))) = bench.see(Seen::Exited(143)).pop() else { panic!() };
+    assert_eq!(cause, "idle", "who ended it, and why, stays so, though it is slow to say goodbye");
 }
 
 #[test]
