@@ -99,7 +99,7 @@ pub fn drive(kernel: &mut dyn Kernel, cell: &Cell) -> Result<Vec<String>, Intern
             driver.act(&acts.remove(0).1)?;
             continue;
         }
-        let deadline = driver.kernel.deadline().map(|t| t.0);
+        let deadline = driver.kernel.deadline(VTime(driver.now)).map(|t| t.0);
         let act = acts.first().map(|(at, _)| *at);
         let reads = (cell.reads_from > driver.now).then_some(cell.reads_from);
         match [deadline, act, reads].into_iter().flatten().min().filter(|&t| t <= cell.until) {

@@ -114,7 +114,7 @@ impl Session {
 
     /// Moves time to the next deadline, and returns whether there was one.
     pub fn tick(&mut self) -> bool {
-        let Some(at) = self.kernel.deadline() else { return false };
+        let Some(at) = self.kernel.deadline(self.now) else { return false };
         self.now = at.max(self.now);
         self.rest();
         true

@@ -200,8 +200,8 @@ pub trait Kernel {
     /// or a child's end is there, their deadline has come, or they have never run.
     fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, InternalError>;
 
-    /// The earliest deadline that a process waits for.
-    fn deadline(&self) -> Option<VTime>;
+    /// The earliest deadline after this time that a process waits for.
+    fn deadline(&self, after: VTime) -> Option<VTime>;
 
     /// Lets one process run until it waits, stops or ends. Its children have started (and not run) by then.
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError>;

@@ -185,8 +185,8 @@ impl Kernel for LockstepKernel {
         Ok(ready)
     }
 
-    fn deadline(&self) -> Option<VTime> {
-        self.processes.iter().filter_map(Process::deadline).min()
+    fn deadline(&self, after: VTime) -> Option<VTime> {
+        self.processes.iter().filter_map(Process::deadline).filter(|at| *at > after).min()
     }
 
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError> {

@@ -105,7 +105,7 @@ impl Scheduler<'_, '_> {
             if self.ties.is_cut {
                 break;
             }
-            match (next, self.hub.kernel.deadline()) {
+            match (next, self.hub.kernel.deadline(self.hub.now)) {
                 (Some(Candidate::Process(proc)), _) => {
                     self.steps += 1;
                     self.hub.kernel.run(proc, self.hub.now)?;

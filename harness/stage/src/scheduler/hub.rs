@@ -3,6 +3,7 @@
 //! Invariant: whatever enters the trace goes through [`Hub::record`], which replaces ports by their names.
 
 use super::Job;
+use super::spin::Burned;
 use super::asks::OpenAsk;
 use super::evidence::records::Records;
 use super::inbox::{Inbox, Input};
@@ -85,6 +86,8 @@ pub struct Hub<'w> {
     /// What agents have stated, by role: only evidence reads it.
     pub records: BTreeMap<String, Records>,
     pub faults: Vec<Fault>,
+    /// The processor time of those that went in circles: only evidence reads it.
+    pub burned: Burned,
     /// Whether the companion's worker is dead; whoever asks by its pid finds that it is.
     pub worker_dead: bool,
     /// Counts the material events so far.
@@ -164,6 +167,7 @@ impl<'w> Hub<'w> {
             asks: Vec::new(),
             records: BTreeMap::new(),
             faults: scenario.faults.clone(),
+            burned: Burned::default(),
             worker_dead: false,
             material: 0,
             settled: None,
@@ -398,6 +402,7 @@ impl<'w> Hub<'w> {
             model,
             asks,
             records: _, // not compared: a strategy that looks writes what they show (`Glance::canon`)
+            burned: _,  // not compared: it only grows, a look shows the difference, and who spins now is written (`Spin`)
             faults: _,  // not compared: they never change; those that are still to strike are an actor's state
             worker_dead,
             material: _, // not compared: it decides which states are looked at, and nothing in the cell

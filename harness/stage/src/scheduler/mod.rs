@@ -19,6 +19,7 @@ mod net;
 mod played;
 mod ports;
 mod proof;
+mod spin;
 mod ties;
 mod wrapper;
 mod wrapper_host;
@@ -33,16 +34,10 @@ use rehang_os::kernel::{InternalError, Kernel, Proc};
 use rehang_scenario::{Canon, Order, Scenario, Span, Terminal, TieChoice, VTime};
 use rehang_strategy::{Member, SeatError, SpecError};
 use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
+use spin::{Spin, Spun};
 pub use ties::{Misfit, Pick, Tie, Watch};
 use ties::{Ties, rank};
 
-/// Steps at one instant after which repeating states are looked for.
-const SPIN_STEPS: u32 = 2_000;
-/// After them, up to each first number of steps, one step in the second number is looked at: a cycle of steps also
-/// repeats at those, at a fraction of the cost. The second numbers are primes, so that all phases of a short cycle are
-/// looked at: in some of them an id that counts up is in use. A state that has not repeated for long usually grows, and
-/// each look at it costs more than the last.
-const SPIN_SAMPLES: [(u32, u64); 3] = [(20_000, 17), (70_000, 131), (SPIN_MAX, 1_031)];
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
 /// Texts of a trace and of requests to a model, in bytes, after which a cell is given up, unless a job says less: a file
@@ -166,6 +161,7 @@ struct Scheduler<'w, 'j> {
     job: Job<'j>,
     ties: Ties<'w>,
     seats: Vec<Seat>,
+    spin: Spin,
     steps: u64,
     /// Steps taken at this instant.
     at_instant: u32,
@@ -191,7 +187,7 @@ enum Turn {
 }
 
 /// What can run next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Candidate {
     Process(Proc),
     Actor(usize),
@@ -228,6 +224,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             job: *job,
             ties: Ties::default(),
             seats,
+            spin: Spin::default(),
             steps: 0,
             at_instant: 0,
             instants: 0,
@@ -255,28 +252,25 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         for at in 0..self.seats.len() {
             self.hub.inboxes[at].push(Input::Begin);
         }
-        let mut proof = Proof::default();
-        // within an instant, and across many of them, it does not matter what is said: a state that repeats once
-        // repeats for ever
-        let (mut spin, mut loops) = (Proof::default(), Proof::default());
+        // across many instants, as within one, it does not matter what is said: a state that repeats once repeats for ever
+        let (mut proof, mut loops) = (Proof::default(), Proof::default());
         while !self.hub.is_over() {
             let turn = self.turn()?;
             if std::mem::take(&mut self.ties.has_chosen) {
-                (proof, spin, loops) = (Proof::default(), Proof::default(), Proof::default());
+                (proof, loops) = (Proof::default(), Proof::default());
+                self.spin.begin();
             }
             let next = match turn {
                 Turn::GivenUp => return Ok(()),
-                Turn::Step => {
-                    if self.is_spin_sample()
-                        && let Some(cycle) = self.repeats(&mut spin, self.steps)?
-                    {
+                Turn::Step => match self.spins()? {
+                    Some(Spun::Until(next)) => Some(next),
+                    Some(Spun::ForEver(cycle)) if self.job.proofs != Proofs::Off => {
                         return self.claim(&cycle, Unit::Steps);
                     }
-                    continue;
-                }
+                    Some(Spun::ForEver(_)) | None => continue,
+                },
                 Turn::Rest(next) => next,
             };
-            spin = Proof::default();
             if let Some(end) = self.hub.ends_at() {
                 // The run is settled: it cannot hang any more.
                 self.pass_to(next.unwrap_or(end).min(end))?;
@@ -316,6 +310,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         if !self.step()? {
             self.at_instant = 0;
             self.instants = self.instants.saturating_add(1);
+            self.spin.rest();
             return Ok(Turn::Rest(self.next_deadline()));
         }
         if self.hub.run_over {
@@ -338,17 +333,11 @@ impl<'w, 'j> Scheduler<'w, 'j> {
 
     /// Moves virtual time to this instant.
     fn pass_to(&mut self, next: VTime) -> Result<(), InternalError> {
+        self.burn(next);
         self.look_until(next);
         self.hub.now = next.max(self.hub.now);
         self.hub.kernel.set_now(self.hub.now);
         self.hub.drain()
-    }
-
-    /// Whether the state after this step is looked at.
-    fn is_spin_sample(&self) -> bool {
-        let one_in =
-            || SPIN_SAMPLES.iter().find(|(up_to, _)| self.at_instant <= *up_to).map_or(1, |(_, one_in)| *one_in);
-        self.job.proofs != Proofs::Off && self.at_instant > SPIN_STEPS && self.steps.is_multiple_of(one_in())
     }
 
     /// The state has repeated: it is a hang, if the cycle is the same when it is played once more.
@@ -380,7 +369,13 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             }
             match self.turn()? {
                 Turn::GivenUp => return Err(fails("it takes steps without end".to_owned())),
-                Turn::Step => left -= u64::from(unit == Unit::Steps),
+                Turn::Step if unit == Unit::Steps => left -= 1,
+                Turn::Step => {
+                    if let Some(Spun::Until(next)) = self.spins()? {
+                        left -= 1;
+                        rests = Some(Some(next));
+                    }
+                }
                 Turn::Rest(_) if unit == Unit::Steps => return Err(fails("it comes to rest".to_owned())),
                 Turn::Rest(next) => {
                     left -= 1;
@@ -404,8 +399,8 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(())
     }
 
-    /// Lets one candidate go on; false if there is none at this instant.
-    fn step(&mut self) -> Result<bool, InternalError> {
+    /// Who can go on at this instant, each with its rank.
+    fn candidates(&mut self) -> Result<Vec<(Candidate, u64)>, InternalError> {
         let mut candidates: Vec<(Candidate, u64)> = Vec::new();
         for proc in self.hub.kernel.ready(self.hub.now)? {
             let rank = rank(self.job.seed, self.hub.kernel.role(proc));
@@ -422,11 +417,19 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         if candidates.iter().any(|(who, _)| matches!(who, Candidate::Actor(at) if strategies.contains(at))) {
             candidates.retain(|(who, _)| *who != Candidate::Actor(WRAPPER));
         }
+        Ok(candidates)
+    }
+
+    /// Lets one candidate go on; false if there is none at this instant.
+    fn step(&mut self) -> Result<bool, InternalError> {
+        let mut candidates = self.candidates()?;
         if candidates.is_empty() {
             return Ok(false);
         }
+        self.spin.admit(&mut candidates);
         let Some(chosen) = self.pick(candidates, None)? else { return Ok(true) };
         self.steps += 1;
+        self.spin.runs(chosen, self.at_instant + 1);
         match chosen {
             Candidate::Process(proc) => self.hub.kernel.run(proc, self.hub.now)?,
             Candidate::Actor(at) => {
@@ -444,7 +447,9 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     fn next_deadline(&self) -> Option<VTime> {
         let actors = self.seats.iter().filter_map(|seat| seat.actor.deadline());
         let network = self.hub.net.deadline();
-        self.hub.kernel.deadline().into_iter().chain(actors).chain(network).min()
+        // what goes in circles may want to go on now
+        let later = actors.chain(network).filter(|at| *at > self.hub.now);
+        self.hub.kernel.deadline(self.hub.now).into_iter().chain(later).min()
     }
 
     /// The cycle, if the whole state at this place is the one that this proof keeps.
@@ -466,6 +471,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             return self.hub.kernel.canon(canon);
         }
         self.hub.canon(canon);
+        self.spin.canon(canon);
         // empty whenever time may move, but not at a sample of a spin
         for inbox in &mut self.hub.inboxes {
             inbox.canon(canon);

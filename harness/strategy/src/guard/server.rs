@@ -181,7 +181,7 @@ impl Server {
                 }
             };
             // an ask has its own limit, and a turn that is over is over
-            let is_at_work = self.session.is_empty() || (self.last.busy == Some(true) && self.last.asks == 0);
+            let is_at_work = self.session.is_empty() || (self.last.busy != Some(false) && self.last.asks == 0);
             stopped("idle", silent, &why).filter(|_| is_at_work && now.since(self.moved) >= silent)
         };
         let meaning = meaning.filter(|meaning| now.since(self.since) >= meaning.limit);
@@ -218,7 +218,8 @@ fn meaning(found: &Found, stands: Option<Finding>, times: &Times) -> Option<Mean
     let message = found.message.as_ref();
     let error = message.map(|m| &m["info"]["error"]).filter(|error| error.is_object());
     let said = message.filter(|m| is_final(m));
-    match (found.busy?, said) {
+    // a session whose state cannot be read is taken to be at work: it has the longest limits
+    match (found.busy.unwrap_or(true), said) {
         (true, _) if found.asks > 0 => {
             let why = format!("something is asked, and nobody has answered for {}", in_words(times.person));
             stopped("asked", times.person, &why)

@@ -13,7 +13,7 @@ pub(super) mod records;
 pub(super) use glance::Glance;
 
 use super::hub::{CLIENT_SEAT, Hub};
-use super::{Scheduler, Turn};
+use super::{Scheduler, Spun, Turn};
 use records::Records;
 use rehang_evidence::data::{Descriptor, Mode, Object, Pid};
 use rehang_evidence::data::{Family, Socket, SocketState, State, Traffic, Watch};
@@ -120,6 +120,7 @@ impl Hub<'_> {
         }
         let mut snapshot = self.kernel.snapshot(&parties);
         dress(&mut snapshot);
+        self.burned.show(&mut snapshot, self.now);
         let mut agents = Vec::new();
         for pid in snapshot.tree.keys().copied().collect::<Vec<Pid>>() {
             let Some(proc) = proc_of(pid) else { continue };
@@ -252,10 +253,18 @@ impl Scheduler<'_, '_> {
     /// Plays up to this time and on until everything is at rest; returns the snapshot of then.
     fn play_until(&mut self, at: VTime) -> Result<Snapshot, InternalError> {
         loop {
-            match self.turn()? {
-                Turn::Step => {}
-                Turn::Rest(Some(next)) if next <= at => self.pass_to(next)?,
-                Turn::Rest(_) | Turn::GivenUp => return Ok(self.seen_at(at.max(self.hub.now))),
+            let next = match self.turn()? {
+                Turn::Step => match self.spins()? {
+                    Some(Spun::Until(next)) => Some(next),
+                    Some(Spun::ForEver(_)) => None,
+                    None => continue,
+                },
+                Turn::Rest(next) => next,
+                Turn::GivenUp => None,
+            };
+            match next {
+                Some(next) if next <= at => self.pass_to(next)?,
+                _ => return Ok(self.seen_at(at.max(self.hub.now))),
             }
         }
     }
