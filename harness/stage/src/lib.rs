@@ -10,6 +10,6 @@ pub mod worker;
 
 pub use judged::{JudgedError, Played, Setting, judged, of_record};
 pub use scheduler::{
-    Job, Look, Looks, Misfit, Pick, Proofs, Record, RunError, STEPS_MAX, State, TEXT_MAX, Tie, Watch, dress, run,
+    Job, LATE, Look, Looks, Misfit, Pick, Proofs, Record, RunError, STEPS_MAX, State, TEXT_MAX, Tie, Watch, dress, run,
     run_watched,
 };

@@ -15,6 +15,7 @@ use rehang_runner::unit::CellAnswer;
 use rehang_scenario::Stage;
 use rehang_scenario::text::{counted, duration, took};
 use rehang_search::orders::{Found, Inevitable, Limits, ORDERS};
+use rehang_stage::LATE;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Mutex;
@@ -176,8 +177,11 @@ fn class(found: &Found) -> String {
 /// Who runs before whom under an order.
 fn picks(found: &Found) -> String {
     let one = |picked: &rehang_search::orders::Picked| {
-        let (who, before) = picked.who()?;
-        Some(format!("{who} before {before} at {}", duration(picked.at.0)))
+        let ((who, before), at) = (picked.who()?, duration(picked.at.0));
+        Some(match who.strip_suffix(LATE) {
+            Some(late) => format!("what is due at {at} comes {late} late"),
+            None => format!("{who} before {before} at {at}"),
+        })
     };
     let all: Vec<String> = found.picks.iter().filter_map(one).collect();
     if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }

@@ -3,13 +3,13 @@
 //! Invariant: whatever enters the trace goes through [`Hub::record`], which replaces ports by their names.
 
 use super::Job;
-use super::spin::Burned;
 use super::asks::OpenAsk;
 use super::evidence::records::Records;
 use super::inbox::{Inbox, Input};
 use super::model_net::Connections;
 use super::net::Net;
 use super::ports::Ports;
+use super::spin::Burned;
 use rehang_actors::PROMPT;
 use rehang_os::{
     kernel::{Also, Handle, InternalError, Kernel, Launch, Proc, Streams},
@@ -402,8 +402,8 @@ impl<'w> Hub<'w> {
             model,
             asks,
             records: _, // not compared: a strategy that looks writes what they show (`Glance::canon`)
-            burned: _,  // not compared: it only grows, a look shows the difference, and who spins now is written (`Spin`)
-            faults: _,  // not compared: they never change; those that are still to strike are an actor's state
+            burned: _, // not compared: it only grows, a look shows the difference, and who spins now is written (`Spin`)
+            faults: _, // not compared: they never change; those that are still to strike are an actor's state
             worker_dead,
             material: _, // not compared: it decides which states are looked at, and nothing in the cell
             settled,

@@ -35,7 +35,7 @@ use rehang_scenario::{Canon, Order, Scenario, Span, Terminal, TieChoice, VTime};
 use rehang_strategy::{Member, SeatError, SpecError};
 use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
 use spin::{Spin, Spun};
-pub use ties::{Misfit, Pick, Tie, Watch};
+pub use ties::{LATE, Misfit, Pick, Tie, Watch};
 use ties::{Ties, rank};
 
 /// Steps at one instant after which the cell is given up.
@@ -300,6 +300,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
                     return self.give_up(Horizon::Time);
                 }
             }
+            let Some(next) = self.moment(next)? else { return Ok(()) };
             self.pass_to(next)?;
         }
         self.finish()
@@ -445,11 +446,15 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 
     fn next_deadline(&self) -> Option<VTime> {
+        self.deadline_after(self.hub.now)
+    }
+
+    /// The earliest time after this one at which something is due. (What goes in circles may want to go on now.)
+    fn deadline_after(&self, after: VTime) -> Option<VTime> {
         let actors = self.seats.iter().filter_map(|seat| seat.actor.deadline());
         let network = self.hub.net.deadline();
-        // what goes in circles may want to go on now
-        let later = actors.chain(network).filter(|at| *at > self.hub.now);
-        self.hub.kernel.deadline(self.hub.now).into_iter().chain(later).min()
+        let later = actors.chain(network).filter(|at| *at > after);
+        self.hub.kernel.deadline(after).into_iter().chain(later).min()
     }
 
     /// The cycle, if the whole state at this place is the one that this proof keeps.

@@ -1,4 +1,5 @@
-//! Ties: the moments at which two or more participants can run, and who then does.
+//! Ties: the moments at which two or more participants can run, and who then does; and moments within two ticks of each
+//! other, of which the first may come late.
 //!
 //! Invariants: without a choice the seed decides, so a choice changes nothing before its tie; ties are counted in the same
 //! way on every stage; the check of a lasso's cycle counts none and obeys no choice. A choice ends the search for a cycle
@@ -7,8 +8,11 @@
 use super::proof::State;
 use super::{Candidate, Scheduler};
 use rehang_os::kernel::InternalError;
-use rehang_scenario::{TieChoice, VTime};
+use rehang_scenario::{Span, TieChoice, VTime};
 use rehang_trace::Event;
+
+/// What the name of a candidate ends with that is no participant: what is due comes this late.
+pub const LATE: &str = " late";
 
 /// A tie, as one who explores orders sees it.
 #[derive(Debug)]
@@ -17,7 +21,7 @@ pub struct Tie<'a> {
     pub ordinal: u32,
     /// The step that is to be taken, from 1.
     pub step: u64,
-    /// The virtual time of the tie.
+    /// The virtual time of the tie; the first of the moments, where it is doubtful which comes first.
     pub now: VTime,
     /// The names of the candidates, in the seed's order: the first runs unless another is picked.
     pub candidates: &'a [String],
@@ -70,7 +74,7 @@ pub enum Misfit {
 /// The ties of a run so far.
 #[derive(Default)]
 pub struct Ties<'w> {
-    /// How many there were.
+    /// How many there were; counted only where an order or a watch decides them.
     pub count: u32,
     /// How many of the order's choices were made.
     pub made: usize,
@@ -95,6 +99,9 @@ impl Ties<'_> {
     }
 }
 
+/// How far apart two moments may be for it to be doubtful which comes first: two ticks.
+const NEAR: Span = Span::ms(2);
+
 impl Scheduler<'_, '_> {
     /// The candidate that runs; `None` if the run is broken off here.
     pub fn pick(
@@ -102,21 +109,58 @@ impl Scheduler<'_, '_> {
         mut candidates: Vec<(Candidate, u64)>,
         landing: Option<VTime>,
     ) -> Result<Option<Candidate>, InternalError> {
-        let is_tie = candidates.len() > 1 && !self.ties.is_replay;
-        self.ties.count += u32::from(is_tie);
-        let choice = if is_tie { self.ties.choice(self.job.choices) } else { None };
-        if !is_tie || (choice.is_none() && self.ties.watch.is_none()) {
+        if candidates.len() < 2 || !self.is_ordered() {
             return Ok(candidates.iter().min_by_key(|(_, rank)| *rank).map(|(first, _)| *first));
         }
         candidates.sort_by_key(|(_, rank)| *rank);
         let names: Vec<String> = candidates.iter().map(|(one, _)| self.name(*one).to_owned()).collect();
+        let at = self.choose(names, self.hub.now, landing)?;
+        Ok(at.and_then(|at| candidates.get(at)).map(|(candidate, _)| *candidate))
+    }
+
+    /// To which moment time moves: the next at which something is due, unless the order has what is due then come late,
+    /// together with what is due within two ticks of it. `None` if the run is broken off here.
+    pub fn moment(&mut self, next: VTime) -> Result<Option<VTime>, InternalError> {
+        if !self.is_ordered() {
+            return Ok(Some(next));
+        }
+        let mut moments = vec![next];
+        while let Some(later) = self.deadline_after(moments[moments.len() - 1]).filter(|at| *at <= next + NEAR) {
+            moments.push(later);
+        }
+        if moments.len() < 2 {
+            return Ok(Some(next));
+        }
+        let late = |at: &VTime| match at.since(next) {
+            Span::ZERO => "on time".to_owned(),
+            late => format!("{late}{LATE}"),
+        };
+        let names = moments.iter().map(late).collect();
+        let at = self.choose(names, next, None)?;
+        Ok(at.and_then(|at| moments.get(at)).copied())
+    }
+
+    /// Whether anything but the seed decides ties here, so that they are counted.
+    fn is_ordered(&self) -> bool {
+        !self.ties.is_replay && (self.ties.watch.is_some() || !self.job.choices.is_empty())
+    }
+
+    /// Which of these is picked at a tie; `None` if the run is broken off here.
+    fn choose(
+        &mut self,
+        names: Vec<String>,
+        now: VTime,
+        landing: Option<VTime>,
+    ) -> Result<Option<usize>, InternalError> {
+        self.ties.count += 1;
+        let choice = self.ties.choice(self.job.choices);
         let at = match (choice, self.ties.watch.take()) {
             (Some(choice), _) => usize::from(choice.pick) - 1,
             (None, None) => 0,
             (None, Some(watch)) => {
                 let ordinal = self.ties.count;
                 let state = if watch.wants_state(ordinal) { Some(self.whole_state()?) } else { None };
-                let (step, now, events) = (self.steps + 1, self.hub.now, self.hub.events.as_slice());
+                let (step, events) = (self.steps + 1, self.hub.events.as_slice());
                 let picked = watch.pick(&Tie { ordinal, step, now, candidates: &names, landing, events, state });
                 self.ties.watch = Some(watch);
                 match picked {
@@ -129,12 +173,12 @@ impl Scheduler<'_, '_> {
             }
         };
         self.ties.has_chosen |= at > 0;
-        let picked = candidates.get(at).map(|(candidate, _)| *candidate);
-        if picked.is_none() {
-            self.ties.is_cut = true;
-            self.ties.misfit = choice.map(|choice| Misfit::NoCandidate { choice, candidates: names });
+        if at < names.len() {
+            return Ok(Some(at));
         }
-        Ok(picked)
+        self.ties.is_cut = true;
+        self.ties.misfit = choice.map(|choice| Misfit::NoCandidate { choice, candidates: names });
+        Ok(None)
     }
 
     fn name(&self, candidate: Candidate) -> &str {
