@@ -197,5 +197,6 @@ fn narrowed_of(new: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option
     rule.strategies.retain(|name| !idle(&|place| board.means(name, &place.id.strategy)));
     rule.terminals.retain(|terminal| !idle(&|place| place.id.terminal == *terminal));
     rule.seeds.retain(|seed| !idle(&|place| place.id.order.seed == *seed));
+    rule.orders.retain(|order| !idle(&|place| place.id.order == *order));
     new
 }

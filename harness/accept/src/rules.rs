@@ -137,7 +137,7 @@ impl<'a> Board<'a> {
         let id = &place.id;
         rule.arm == id.arm
             && (rule.terminals.is_empty() || rule.terminals.contains(&id.terminal))
-            && (rule.seeds.is_empty() || rule.seeds.contains(&id.order.seed))
+            && rule.speaks_of(&id.order)
             && (rule.strategies.is_empty() || rule.strategies.iter().any(|name| self.means(name, &id.strategy)))
     }
 

@@ -355,7 +355,12 @@ impl<'a> Reader<'a> {
             What::Settled { outcome, cause, text } => {
                 index.settled.push(Settlement { at, who, outcome: *outcome, cause, text });
             }
-            What::RunOver { .. } => index.run_overs.push(at),
+            What::RunOver { .. } => {
+                index.run_overs.push(at);
+                // the next run counts its calls and asks from the beginning
+                self.tools.clear();
+                self.asks.clear();
+            }
             What::Ended(ended) => index.ended = Some((at, ended)),
             What::Left { what } => index.left.push((who, at, what)),
             What::Adopted

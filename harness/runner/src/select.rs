@@ -14,7 +14,7 @@ use rehang_scenario::{Order, OrderError, Stage, Terminal};
 use rehang_strategy::spec::SpecError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -194,7 +194,10 @@ impl Selection {
         let named = self.named_orders()?;
         for family in &corpus.families {
             let all = cells(family, &catalogue);
-            let ordered: Vec<Cell<'_>> = all.cells.iter().flat_map(|cell| self.in_orders(cell, &named)).collect();
+            let own: BTreeSet<&CellId> =
+                all.cells.iter().map(|cell| &cell.id).filter(|id| !id.order.is_plain()).collect();
+            let under = |cell| self.in_orders(cell, &named, &own);
+            let ordered: Vec<Cell<'_>> = all.cells.iter().flat_map(under).collect();
             let wanted = ordered.iter().filter(|cell| {
                 let named = |filter: &String| self.names(filter, cell);
                 let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
@@ -247,7 +250,11 @@ impl Selection {
     }
 
     /// A cell under each order of its seed that is selected or named; under the seed alone if there is none.
-    fn in_orders<'a>(&self, cell: &Cell<'a>, named: &[Order]) -> Vec<Cell<'a>> {
+    /// `own` are the cells with choices of which the file itself speaks.
+    fn in_orders<'a>(&self, cell: &Cell<'a>, named: &[Order], own: &BTreeSet<&CellId>) -> Vec<Cell<'a>> {
+        if !cell.id.order.is_plain() {
+            return vec![cell.clone()];
+        }
         let of_seed = |order: &&Order| order.seed == cell.id.order.seed;
         let mut orders: Vec<&Order> = self.seeds.iter().chain(named).filter(of_seed).collect();
         if self.seeds.is_empty() {
@@ -256,7 +263,7 @@ impl Selection {
         orders.sort();
         orders.dedup();
         let under = |order: &Order| Cell { id: CellId { order: order.clone(), ..cell.id.clone() }, ..cell.clone() };
-        orders.into_iter().map(under).collect()
+        orders.into_iter().map(under).filter(|cell| !own.contains(&cell.id)).collect()
     }
 
     /// Whether a filter names a cell. The whole name of a cell means that cell alone, though others' names begin with it.

@@ -155,6 +155,8 @@ pub(crate) struct Matrix<'a> {
     /// For each rule of this arm: its number, and for each stack whether the rule covers it.
     pub(crate) rules: Vec<(usize, Vec<bool>)>,
     pub(crate) skips: Vec<Vec<bool>>,
+    /// The seeds, and behind them the orders that rules name.
+    orders: Vec<Order>,
 }
 
 /// A cell's place in a matrix.
@@ -162,7 +164,8 @@ pub(crate) struct Matrix<'a> {
 pub(crate) struct Place {
     pub(crate) stack: usize,
     pub(crate) terminal: Terminal,
-    pub(crate) seed: u64,
+    /// Its place among the matrix's orders.
+    order: usize,
 }
 
 /// What a file says of a cell.
@@ -199,14 +202,20 @@ impl<'a> Matrix<'a> {
             stacks.iter().map(any).collect()
         };
         let rules = variant.scenario.expect.iter().enumerate();
+        let mut orders: Vec<Order> = scenario.seeds.iter().copied().map(Order::from).collect();
+        for order in variant.scenario.expect.iter().filter(|rule| rule.arm == arm).flat_map(|rule| &rule.orders) {
+            if !orders.contains(order) {
+                orders.push(order.clone());
+            }
+        }
         let rules = rules.filter(|(_, rule)| rule.arm == arm).map(|(i, rule)| (i, speaks(&rule.strategies))).collect();
         let skips = scenario.skip.iter().map(|skip| speaks(&skip.strategies)).collect();
-        Matrix { variant, arm, scenario, stacks, rules, skips }
+        Matrix { variant, arm, scenario, stacks, rules, skips, orders }
     }
 
-    /// How many cells it has.
+    /// How many cells it has at most.
     pub(crate) fn len(&self) -> usize {
-        self.stacks.len().saturating_mul(self.scenario.terminals.len()).saturating_mul(self.scenario.seeds.len())
+        self.stacks.len().saturating_mul(self.scenario.terminals.len()).saturating_mul(self.orders.len())
     }
 
     pub(crate) fn id(&self, family: &str, place: Place) -> CellId {
@@ -215,7 +224,7 @@ impl<'a> Matrix<'a> {
             variant: self.variant.name.clone(),
             strategy: self.stacks[place.stack].clone(),
             terminal: place.terminal,
-            order: Order::from(place.seed),
+            order: self.orders[place.order].clone(),
             arm: self.arm,
         }
     }
@@ -224,9 +233,13 @@ impl<'a> Matrix<'a> {
     pub(crate) fn each(&self, mut take: impl FnMut(Place, Found)) {
         for stack in 0..self.stacks.len() {
             for &terminal in &self.scenario.terminals {
-                for &seed in &self.scenario.seeds {
-                    let place = Place { stack, terminal, seed };
-                    take(place, self.find(place));
+                for order in 0..self.orders.len() {
+                    let place = Place { stack, terminal, order };
+                    let found = self.find(place);
+                    // an order with choices is one of the cells for which a rule names it
+                    if self.orders[order].is_plain() || matches!(found, Found::Rule(Some(_))) {
+                        take(place, found);
+                    }
                 }
             }
         }
@@ -243,7 +256,7 @@ impl<'a> Matrix<'a> {
             let rule = &self.variant.scenario.expect[*i];
             speaks[place.stack]
                 && (rule.terminals.is_empty() || rule.terminals.contains(&place.terminal))
-                && (rule.seeds.is_empty() || rule.seeds.contains(&place.seed))
+                && rule.speaks_of(&self.orders[place.order])
         };
         Found::Rule(self.rules.iter().find(matching).map(|(i, _)| *i))
     }

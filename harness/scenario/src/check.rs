@@ -343,6 +343,15 @@ impl Usage {
             let message = format!("no cell of this file has the seed {seed}");
             self.word(matrix, path, &format!("seeds.{j}"), used, message, "not among `seeds`".to_owned());
         }
+        for (j, order) in rule.orders.iter().enumerate() {
+            let used = matrix.scenario.seeds.contains(&order.seed) && !order.is_plain();
+            let label = match order.is_plain() {
+                true => "it has no choice at a tie: name it in `seeds`",
+                false => "its seed is not among `seeds`",
+            };
+            let message = format!("no cell of this file has the order {order}");
+            self.word(matrix, path, &format!("orders.{j}"), used, message, label.to_owned());
+        }
     }
 
     /// Reports what no cell needed. A rule whose own words name nothing is reported once, at the word.

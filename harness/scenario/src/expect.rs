@@ -3,6 +3,7 @@
 //! Invariant: the words of a file are those of the report.
 
 use crate::model::Terminal;
+use crate::order::Order;
 use crate::policy::Policy;
 use crate::time::Span;
 use schemars::JsonSchema;
@@ -25,6 +26,10 @@ pub struct Expect {
     /// Seeds; all if none is named.
     #[serde(default)]
     pub seeds: Vec<u64>,
+    /// Orders with choices at ties, as `rehang run --orders` prints them (`1/16=2`): each adds a cell of its own.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub orders: Vec<Order>,
     /// The outcome.
     pub outcome: Expected,
     /// The proof of a hang.
@@ -55,6 +60,15 @@ pub struct Expect {
 }
 
 impl Expect {
+    /// Whether it speaks of cells under this order: one with choices has to be named.
+    pub fn speaks_of(&self, order: &Order) -> bool {
+        match (self.orders.is_empty(), order.is_plain()) {
+            (true, true) => self.seeds.is_empty() || self.seeds.contains(&order.seed),
+            (false, false) => self.orders.contains(order),
+            _ => false,
+        }
+    }
+
     /// A rule for all cells of an arm: they complete with nothing broken.
     pub const fn completes(arm: Arm) -> Expect {
         Expect {
@@ -62,6 +76,7 @@ impl Expect {
             strategies: Vec::new(),
             terminals: Vec::new(),
             seeds: Vec::new(),
+            orders: Vec::new(),
             outcome: Expected::Completed,
             proof: None,
             within: None,

@@ -182,6 +182,7 @@ mod tests {
     use super::*;
     use crate::testing::*;
     use expect_test::{Expect, expect};
+    use rehang_trace::RunEnd;
     use rehang_trace::{AskKind, Cause, Fact};
     use serde_json::json;
 
@@ -216,6 +217,9 @@ mod tests {
             500ms double-or-invented-reply: call `call_1` of agent has two results
         "#]],
         );
+        // another run counts its calls anew
+        let over = What::RunOver { outcome: RunEnd::Failed, cause: String::new(), text: String::new() };
+        says(asked().tool_end("call_1", "x").add("wrapper", over).tool_end("call_1", "y"), expect![""]);
     }
 
     fn result_line(call: &str) -> String {
