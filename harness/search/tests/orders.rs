@@ -5,7 +5,7 @@ use rehang_judge::{Verdict, judge};
 use rehang_os::sim::SimKernel;
 use rehang_scenario::{Arm, Order, Scenario, Span, Stage, Terminal, VTime, load};
 use rehang_search::orders::{Cell, Explored, Inevitable, Limits, Merging, explore};
-use rehang_stage::{Job, Misfit, RunError, Setting, run};
+use rehang_stage::{Job, LATE, Misfit, RunError, Setting, run};
 use std::collections::BTreeSet;
 
 /// A person answers at the very moment at which a strategy gives the ask up: whoever is first decides.
@@ -19,6 +19,22 @@ turns = [
   { say = "Done: {answer}." },
 ]
 people = [{ via = "http", after = "10m", does = { answer = ["sqlite"] } }]
+[[expect]]
+outcome = "completed"
+"#;
+
+/// The same over stdin.
+const STDIN: &str = r#"
+title = "a person allows at the moment at which a strategy gives up"
+mechanism = "P1"
+agent = { claude = { as = "2.0.77", mode = "stream-json" } }
+terminals = ["pipe"]
+args = ["--permission-prompt-tool", "stdio"]
+turns = [
+  { bash = { command = "touch out.txt", asks = "bash", does = [{ print = "made" }] } },
+  { say = "The tool said: {answer}" },
+]
+people = [{ via = "stdin", after = "10m", does = "allow" }]
 [[expect]]
 outcome = "completed"
 "#;
@@ -38,9 +54,9 @@ fn verdict(job: &Job<'_>) -> Verdict {
 }
 
 fn explored(scenario: &Scenario, stack: &str, limits: Limits) -> Explored {
-    let none = verdict(&Job::new(scenario, "none", Terminal::Null, 1));
+    let none = verdict(&Job::new(scenario, "none", scenario.terminals[0], 1));
     let none: &[Verdict] = if stack == "none" { &[] } else { &[none] };
-    explore(&Cell { job: Job::new(scenario, stack, Terminal::Null, 1), setting: setting(), none }, limits)
+    explore(&Cell { job: Job::new(scenario, stack, scenario.terminals[0], 1), setting: setting(), none }, limits)
 }
 
 /// The stack whose limit ends at the person's moment.
@@ -80,12 +96,28 @@ fn a_race_is_found_and_its_choices_are_played_again() {
     }
 }
 
+/// A person who answers well before a strategy gives up decides, in every order: a limit of each that ended at that very
+/// moment would show as a second verdict.
 #[test]
 fn without_a_race_the_verdict_is_independent() {
-    let early = scenario(&RACE.replace("after = \"10m\"", "after = \"9m\""));
-    let explored = explored(&early, RACER, Limits::default());
-    assert!(explored.is_whole && explored.found.len() == 1 && explored.orders > 10, "{explored:?}");
-    assert_eq!(explored.inevitable, None, "it does not hang");
+    for (text, stack, after) in [(RACE, RACER, "9m"), (STDIN, "wall", "3h"), (STDIN, "guard", "3012s")] {
+        let early = scenario(&text.replace("after = \"10m\"", &format!("after = \"{after}\"")));
+        let explored = explored(&early, stack, Limits::default());
+        assert!(explored.is_whole && explored.found.len() == 1 && explored.orders > 10, "{stack}: {explored:?}");
+        assert_eq!(explored.inevitable, None, "it does not hang");
+    }
+}
+
+/// One tick early is enough, if the order has what is due come late.
+#[test]
+fn what_comes_one_tick_early_is_a_race_too() {
+    for (after, verdicts) in [(599_997, 1), (599_998, 2), (599_999, 2), (600_001, 2), (600_003, 1)] {
+        let near = scenario(&RACE.replace("after = \"10m\"", &format!("after = \"{after}ms\"")));
+        let explored = explored(&near, RACER, Limits::default());
+        let picks = explored.found.iter().flat_map(|found| &found.picks);
+        let late = picks.filter(|picked| picked.who().is_some_and(|(who, _)| who.ends_with(LATE))).count();
+        assert_eq!((explored.found.len(), late > 0), (verdicts, verdicts > 1), "{after}: {:?}", explored.found);
+    }
 }
 
 #[test]
