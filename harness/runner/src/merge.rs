@@ -225,7 +225,10 @@ fn outcome(mut cells: Vec<CellAnswer>) -> Outcome {
             }
             _ => {
                 let scenario = row.scenario.split("::").next().unwrap_or_default();
-                outcome.score.put(&row.strategy, scenario, share);
+                // as in a run: an order that was chosen for one stack compares no stacks
+                if row.order.is_none() {
+                    outcome.score.put(&row.strategy, scenario, share);
+                }
                 first = Some((cell.id.clone(), row.trace_sha256.clone()));
             }
         }

@@ -323,6 +323,7 @@ impl FromStr for CellId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Expected;
 
     #[test]
     fn what_names_no_cell_says_what_there_is() {
@@ -364,6 +365,33 @@ mod tests {
         ] {
             assert_eq!(text.parse::<CellId>().as_ref(), Ok(&id));
             assert_eq!(id.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_order_that_a_rule_names_is_a_cell_of_its_own() {
+        let file = |orders: &str| {
+            let rules = format!("[[expect]]\nstrategies = [\"none\"]\norders = {orders}\noutcome = \"failed\"\n");
+            format!(
+                "title = \"T\"\nmechanism = \"F1\"\nagent = {{ opencode = {{}} }}\nterminals = [\"null\"]\n{rules}[[expect]]\noutcome = \"completed\"\n"
+            )
+        };
+        let family = crate::load("x.toml", file("[\"1/3=2\"]").as_bytes()).family.expect("a family");
+        let all = cells(&family, &crate::sample::Sample);
+        let of_none = all.cells.iter().filter(|cell| cell.id.strategy == "none");
+        let of_none: Vec<_> = of_none.map(|cell| (cell.id.order.to_string(), cell.expect.outcome.clone())).collect();
+        let want = [("1", Expected::Completed), ("1/3=2", Expected::Failed)].map(|(order, is)| (order.to_owned(), is));
+        assert_eq!(of_none, want);
+        let others = all.cells.iter().filter(|cell| cell.id.strategy != "none");
+        assert!(others.clone().count() > 0 && others.clone().all(|cell| cell.id.order.is_plain()));
+        for (orders, why) in [
+            ("[\"1\"]", "it has no choice at a tie: name it in `seeds`"),
+            ("[\"7/3=2\"]", "its seed is not among `seeds`"),
+            ("[\"1/3\"]", "is no choice"),
+        ] {
+            let loaded = crate::load("x.toml", file(orders).as_bytes());
+            let problems = format!("{:?}", crate::check(&loaded, &crate::sample::Sample));
+            assert!(problems.contains(why), "{orders}: {problems}");
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: the facts are a function of scenario, stack and setting; none of them comes from the run.
 
+use crate::scheduler::NEAR;
 use crate::{Job, Look, Record, RunError, run};
 use rehang_judge::{CellFacts, Inconsistent, Verdict, judge};
 use rehang_os::kernel::Kernel;
@@ -95,8 +96,10 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
         // another
         facts.inside = stack.members.iter().any(|member| member.entry.seat == rehang_strategy::Seat::Inside);
         let counts = counts(scenario, setting.healthy);
-        facts.bound = stack.bound(&counts);
-        facts.bound_of_runs = stack.bound_of_runs(&counts, scenario.runs);
+        // each choice of an order may have what is due come late
+        let late = Span::ms(NEAR.as_ms() * job.choices.len() as u64);
+        facts.bound = stack.bound(&counts).map(|bound| bound + late);
+        facts.bound_of_runs = stack.bound_of_runs(&counts, scenario.runs).map(|bound| bound + late);
         for member in &stack.members {
             facts.effective.insert(member.spec.to_string(), constants(&member.spec, &scenario.agent));
         }

@@ -44,6 +44,10 @@ impl Rng {
             strategies: self.some(0, 1, Rng::text),
             terminals: self.terminals(),
             seeds: self.some(0, 1, |s| s.below(9) as u64),
+            orders: self.some(0, 1, |s| {
+                let choice = TieChoice { tie: 1 + s.below(99) as u32, pick: 2 + s.below(3) as u16 };
+                Order::from(s.below(9) as u64).then(choice).expect("its only choice")
+            }),
             outcome: match self.below(6) {
                 0 => Expected::Completed,
                 1 => Expected::Failed,

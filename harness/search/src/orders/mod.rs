@@ -270,7 +270,7 @@ impl<'a> Search<'a> {
 
     /// Notes the result of an order that came to its end; whether it is a hang.
     fn take(&mut self, order: &Order, record: Result<Option<Record>, JudgedError>) -> bool {
-        let (class, verdict) = self.judged(record);
+        let (class, verdict) = self.judged(order, record);
         if let Some(verdict) = &verdict {
             let (first, last) = self.ends.unwrap_or((verdict.ended, verdict.ended));
             self.ends = Some((first.min(verdict.ended), last.max(verdict.ended)));
@@ -288,8 +288,9 @@ impl<'a> Search<'a> {
         hangs
     }
 
-    fn judged(&self, record: Result<Option<Record>, JudgedError>) -> (Class, Option<Verdict>) {
+    fn judged(&self, order: &Order, record: Result<Option<Record>, JudgedError>) -> (Class, Option<Verdict>) {
         let Cell { job, setting, none } = self.cell;
+        let job = &Job { choices: order.choices(), ..*job };
         let record = match record {
             Ok(Some(record)) => record,
             Ok(None) => return (Class { outcome: String::new(), score: None, broken: Vec::new() }, None),
@@ -365,7 +366,7 @@ impl<'a> Search<'a> {
         let order = shrink::smallest(found.order, |order| {
             let job = Job { choices: order.choices(), ..self.cell.job };
             let record = run(&mut SimKernel::new(rehang_fakes::program), &job);
-            let (class, again) = self.judged(record.map(Some).map_err(JudgedError::from));
+            let (class, again) = self.judged(order, record.map(Some).map_err(JudgedError::from));
             let is_same = class == found.class;
             if is_same {
                 verdict = again;

@@ -35,7 +35,7 @@ use rehang_scenario::{Canon, Order, Scenario, Span, Terminal, TieChoice, VTime};
 use rehang_strategy::{Member, SeatError, SpecError};
 use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
 use spin::{Spin, Spun};
-pub use ties::{LATE, Misfit, Pick, Tie, Watch};
+pub use ties::{LATE, Misfit, NEAR, Pick, Tie, Watch};
 use ties::{Ties, rank};
 
 /// Steps at one instant after which the cell is given up.

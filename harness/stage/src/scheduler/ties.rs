@@ -100,7 +100,7 @@ impl Ties<'_> {
 }
 
 /// How far apart two moments may be for it to be doubtful which comes first: two ticks.
-const NEAR: Span = Span::ms(2);
+pub const NEAR: Span = Span::ms(2);
 
 impl Scheduler<'_, '_> {
     /// The candidate that runs; `None` if the run is broken off here.
