@@ -441,6 +441,17 @@ impl Found<'_, '_> {
                     self.add(to(view, process, master), Over::Tty, path.clone());
                 }
             }
+            // the other side of a pseudo-terminal: whoever has it open may write to it
+            Object::Master { index } => {
+                let others: Vec<Pid> = view.at_terminal(*index).filter(|pid| *pid != process.pid).collect();
+                if others.is_empty() {
+                    self.add(To::Outside("whoever opens its terminal".to_owned()), Over::Tty, name);
+                } else {
+                    for other in others {
+                        self.add(to(view, process, other), Over::Tty, &name);
+                    }
+                }
+            }
             Object::Process { pid } if *pid > 0 => self.add(to(view, process, *pid), Over::Child, ""),
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
             Object::Inotify => self.add(To::Outside("whoever changes them".to_owned()), Over::Files, ""),
@@ -448,7 +459,7 @@ impl Found<'_, '_> {
                 self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
             }
             Object::Event { .. } => self.add(To::Process(process.pid), Over::Thread, ""),
-            Object::Master { .. } | Object::Other { .. } | Object::Uring | Object::Epoll { .. } => {
+            Object::Other { .. } | Object::Uring | Object::Epoll { .. } => {
                 self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, name);
             }
             _ => {}

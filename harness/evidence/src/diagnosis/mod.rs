@@ -102,14 +102,20 @@ pub struct Evidence {
 pub fn diagnose(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Diagnosis {
     let view = view::View::new(before, after, *limits);
     let best = after.roots.iter().map(|root| rules::explain(&view, *root)).max_by_key(|finding| finding.rank);
-    let best = best.unwrap_or_else(|| finding::Finding::unknown(0, "nothing is left to look at"));
+    let mut best = best.unwrap_or_else(|| finding::Finding::unknown(0, "nothing is left to look at"));
+    let is_at_screen = best.signature == rules::AT_SCREEN;
+    let closed_in = (best.verdict == Verdict::Hung || is_at_screen) && are_closed_in(&view);
+    if closed_in && is_at_screen {
+        best.verdict = Verdict::Hung;
+        best = best.because("whoever could send a key waits for it, or for nothing that is alive");
+    }
     Diagnosis {
         verdict: best.verdict,
         signature: best.signature.to_owned(),
         mechanism: best.mechanism.map(str::to_owned),
         pid: best.pid,
         is_root: after.roots.contains(&best.pid),
-        closed_in: best.verdict == Verdict::Hung && are_closed_in(&view),
+        closed_in,
         evidence: evidence::tree(&view, best.pid),
         sentence: best.sentence,
         ends: best.ends,

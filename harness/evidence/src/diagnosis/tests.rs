@@ -371,7 +371,8 @@ fn a_terminal_that_nobody_types_at() {
         Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3 (whose keys come from tmux (20))
         ends: a command
           bash (11) → tmux (20): terminal /dev/pts/3
-          tmux (20) → what the kernel does not tell: unknown descriptor 8
+          tmux (20) → bash (11): terminal descriptor 8
+          closed in: [[11, 20]]
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: tmux (20)
     "#]]);

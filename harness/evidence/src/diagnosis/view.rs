@@ -219,6 +219,15 @@ impl<'a> View<'a> {
         self.after.processes().filter(has).map(|process| process.pid).collect()
     }
 
+    /// Who has a pseudo-terminal open.
+    pub fn at_terminal(&self, index: u32) -> impl Iterator<Item = Pid> {
+        let has = move |process: &&Process| {
+            let is_it = |fd: &Descriptor| matches!(fd.what, Object::Tty { index: Some(other), .. } if other == index);
+            process.fds.iter().any(is_it)
+        };
+        self.after.processes().filter(has).map(|process| process.pid)
+    }
+
     /// Whether a process holds both ends of a channel itself.
     pub fn own_channel(&self, process: &Process, fd: &Descriptor) -> bool {
         match &fd.what {

@@ -326,7 +326,7 @@ fn a_version_beside_a_process_does_what_it_always_did() {
         auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 318615812cd08316
         auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; 2f858224ca4e0a83
         cli-manager: 423 states, 1216 Say, 1349 Write; da54a375bd9f6401
-        guard-process: 21380 states, 19 CloseStdin, 984 Kill, 535 Report, 520 Settle, 9581 looks; 42e5a5407a0b74ac
+        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; ef3386b65e31411f
     "#]].assert_eq(&lines(&specs, letters::process));
 }
 
@@ -363,7 +363,7 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         "pending-ask(policy=stop, after=2s)",
     ];
     expect![[r#"
-        guard-server: 24482 states, 2 Kill, 60 Report, 60 Settle, 7252 looks, 14506 request; bdf623a744729808
+        guard-server: 23847 states, 3 Kill, 67 Report, 67 Settle, 6966 looks, 13933 request; b9c5fd0634772d34
         pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 35e0c267ef705c64
         pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; acc8024f626db678
         pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69d32e4578318896

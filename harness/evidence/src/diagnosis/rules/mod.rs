@@ -24,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep processes are followed: no healthy tree comes near.
 const MAX_DEPTH: usize = 64;
+/// An agent's screen waits for a key. Whether anybody sits there is not seen, unless nobody can.
+pub const AT_SCREEN: &str = "terminal-person";
 
 /// The finding that counts for a process and all that it waits for.
 pub fn explain(view: &View<'_>, pid: Pid) -> Finding {

@@ -37,7 +37,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
             return None;
         }
         let text = format!("{name} shows its screen and waits for a person's key at {at}");
-        let finding = Finding::waiting(pid, "terminal-person", rank::LOOP, text)
+        let finding = Finding::waiting(pid, super::AT_SCREEN, rank::LOOP, text)
             .ends("a key, or the answer that its screen asks for");
         return Some(
             Finding { mechanism: Some("T3"), ..finding }.because("whether anybody sits there cannot be seen from here"),

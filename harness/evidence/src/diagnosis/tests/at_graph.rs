@@ -56,7 +56,7 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
         socket: one (11) → a peer: socket descriptor 3
         terminal: one (11) → whoever has the other side: terminal /dev/pts/3
         terminal without a number: one (11) → whoever has the other side: terminal /dev/tty1
-        master: one (11) → what the kernel does not tell: unknown descriptor 3
+        master: one (11) → whoever opens its terminal: terminal descriptor 3
         null: closed in: [[11]]
         file: closed in: [[11]]
         epoll: one (11) → what the kernel does not tell: unknown descriptor 3
