@@ -264,6 +264,10 @@ impl Engine {
                 self.counted.subagents.0 += 1;
                 let child = self.begin_conv(Some((conv, id.to_owned())), path, &task.turns);
                 self.set_state(id, State::Task(child));
+                if release == Release::V2_0_77 {
+                    let message = self.writer.subagent_prompt(&task.description, id);
+                    self.effects.push(Effect::Emit(message));
+                }
                 self.tell(now, child, &task.description);
             }
             _ => {}
@@ -275,9 +279,7 @@ impl Engine {
             return;
         }
         match self.config.answerer {
-            _ if self.mode == Mode::DontAsk => {
-                self.deny(now, id, &texts::dont_ask(self.config.release, "AskUserQuestion"))
-            }
+            _ if self.mode == Mode::DontAsk => self.deny_by_mode(now, id, "AskUserQuestion"),
             Answerer::Nobody => {
                 self.denied(id);
                 self.finish(now, id, Outcome::error(texts::ANSWER_QUESTIONS));
@@ -297,7 +299,7 @@ impl Engine {
             return self.run(now, id, if by_mode { Decision::ByMode } else { Decision::ByConfig });
         }
         match self.config.answerer {
-            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask(self.config.release, tool)),
+            _ if self.mode == Mode::DontAsk => self.deny_by_mode(now, id, tool),
             Answerer::Nobody if tool == "Bash" => self.deny(now, id, &texts::bash_denied(self.config.release, detail)),
             Answerer::Nobody => self.deny(now, id, &texts::tool_denied(tool, detail)),
             _ => self.ask(now, id),
@@ -353,15 +355,24 @@ impl Engine {
 
     /// A call is denied if there was nobody to ask.
     fn deny(&mut self, now: VTime, id: &str, why: &str) {
+        self.deny_because(now, id, why, Decision::RefusedByConfig);
+    }
+
+    /// A call is denied since nobody is to be asked.
+    fn deny_by_mode(&mut self, now: VTime, id: &str, tool: &str) {
+        self.deny_because(now, id, &texts::dont_ask(self.config.release, tool), Decision::RefusedByMode);
+    }
+
+    fn deny_because(&mut self, now: VTime, id: &str, why: &str, decision: Decision) {
         self.denied(id);
         if self.config.release == Release::V2_1_329
             && let Some(call) = self.calls.iter().find(|c| c.id == id)
         {
             let (tool, conv) = (call.name.clone(), call.conv);
-            let message = self.writer.permission_denied(&tool, id, why);
+            let message = self.writer.permission_denied(&tool, id, why, decision == Decision::RefusedByMode);
             self.emit(conv, message);
         }
-        self.finish(now, id, Outcome::error(why).because(Decision::RefusedByConfig));
+        self.finish(now, id, Outcome::error(why).because(decision));
     }
 
     /// Puts a call on the list of denials.
@@ -379,16 +390,31 @@ impl Engine {
         self.note(Fact::Busy { session, busy: false });
         let Some(call) = parent else { return };
         self.counted.subagents.1 += u32::from(!failed);
-        let outcome = if failed {
-            Outcome::error(text)
-        } else {
-            let content = json!([{"type": "text", "text": text}]);
-            let shown = json!({"status": "completed", "content": content});
-            Outcome { content, text: text.to_owned(), is_error: None, shown, meta: None }
-        };
+        let outcome = if failed { Outcome::error(text) } else { self.subagent_outcome(conv, &call, text) };
         let Some(of) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) else { return };
         self.finish(now, &call, outcome);
         self.step_calls(now, of);
+    }
+
+    /// What a subagent reports. 2.0.77 adds how it can be resumed.
+    fn subagent_outcome(&self, conv: Conv, call: &str, text: &str) -> Outcome {
+        let said = json!([{"type": "text", "text": text}]);
+        let (mut content, mut text) = (said.clone(), text.to_owned());
+        let mut shown = json!({"status": "completed", "content": said});
+        if self.config.release == Release::V2_0_77 {
+            let agent = conv.agent_id();
+            let resume = format!("agentId: {agent} (for resuming to continue this agent's work if needed)");
+            content = json!([content[0], {"type": "text", "text": resume}]);
+            text = format!("{text}\n{resume}");
+            let prompt = self.calls.iter().find(|c| c.id == call).map(|c| c.input["prompt"].clone());
+            // the release's own measures: their keys count
+            let usage = json!({"totalDurationMs": 0, "totalTokens": 0, "totalToolUseCount": 0, "usage": {}});
+            shown = json!({"status": "completed", "prompt": prompt, "agentId": agent, "content": said});
+            if let (Value::Object(shown), Value::Object(usage)) = (&mut shown, usage) {
+                shown.extend(usage);
+            }
+        }
+        Outcome { content, text, is_error: None, shown, meta: None }
     }
 
     /// A call ends, unless a fault keeps it.

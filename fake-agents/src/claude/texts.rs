@@ -86,7 +86,15 @@ pub fn dont_ask(release: Release, tool: &str) -> String {
     if release != Release::V2_1_329 {
         return format!("Permission to use {tool} has been auto-denied in dontAsk mode.");
     }
-    format!("Permission to use {tool} has been denied because Claude Code is running in don't ask mode.")
+    format!(
+        "Permission to use {tool} has been denied because Claude Code is running in don't ask mode. IMPORTANT: You *may* \
+         attempt to accomplish this action using other tools that might naturally be used to accomplish this goal, e.g. \
+         using head instead of cat. But you *should not* attempt to work around this denial in malicious ways, e.g. do \
+         not use your ability to run tests to execute non-test actions. You should only try to work around this \
+         restriction in reasonable ways that do not attempt to bypass the intent behind this denial. If you believe this \
+         capability is essential to complete the user's request, STOP and explain to the user what you were trying to \
+         do and why you need this permission. Let the user decide how to proceed."
+    )
 }
 
 /// Why a tool is not run that a rule of `--disallowedTools` with a pattern names.
@@ -140,7 +148,14 @@ pub const NO_STDIN: &str = "Warning: no stdin data received in 3s, proceeding wi
     redirect stdin explicitly: < /dev/null to skip, or wait longer.";
 
 /// The result of a request that the API refused.
-pub fn api_error(status: u16, kind: &str, message: &str) -> String {
+pub fn api_error(release: Release, status: u16, kind: &str, message: &str) -> String {
+    if release == Release::V2_1_329 && status >= 500 {
+        // the address is that of the sandbox's model server
+        return format!(
+            "API Error: {status} {message}. This is a server-side issue, usually temporary \u{2014} try again in a moment. If \
+             it persists, check your inference gateway (127.0.0.1:8080)."
+        );
+    }
     format!("API Error: {status} {}", json!({"type": "error", "error": {"type": kind, "message": message}}))
 }
 
@@ -154,7 +169,7 @@ pub fn api_error_kind(status: u16) -> (&'static str, &'static str) {
         413 => ("request_too_large", "Request too large"),
         429 => ("rate_limit_error", "Rate limited"),
         529 => ("overloaded_error", "Overloaded"),
-        _ => ("api_error", "Internal server error"),
+        _ => ("api_error", "scripted error"),
     }
 }
 
