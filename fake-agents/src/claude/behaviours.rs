@@ -120,13 +120,17 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("a cut stream is resumed three times, then an API error", &[V21], Recorded, "drop"),
     b("5xx is tried again after 0.5 s, then after 1 s", ALL, Recorded, "scenario/status-500-twice"),
     b(
-        "5xx: ten retries, 0.5 s doubled to 32 s, without chance; then an API error, exit 1",
+        "429 and 5xx: ten retries, 0.5 s doubled to 32 s, without chance; then an API error, exit 1",
         ALL,
         Recorded,
-        "scenario/status-500",
+        "scenario/status-429, scenario/status-500",
     ),
-    b("5xx: before them it is asked for at once, as one message", &[V1, V2], Recorded, "scenario/status-500"),
-    b("429: the same ten retries", ALL, Read, "2.0.77, CLAUDE_CODE_MAX_RETRIES"),
+    b(
+        "429 and 5xx: before them it is asked for at once, as one message",
+        &[V1, V2],
+        Recorded,
+        "scenario/status-429, scenario/status-500",
+    ),
     b(
         "a stream without a byte for 300 s is given up: the response is asked for again at once, as one message",
         ALL,
@@ -183,12 +187,27 @@ const BEHAVIOURS: &[Behaviour] = &[
         "scenario/bash-limit, scenario/bash-ignores-term",
     ),
     b(
-        "bash: 120 s, at most 10 min; TERM, KILL 200 ms later; null stdin, own session",
-        &[V2, V21],
-        Read,
-        "BASH_DEFAULT_TIMEOUT_MS, BASH_MAX_TIMEOUT_MS; KILL from opencode. Seen live and not played: 2.0.77 and 2.1.329 \
-         move a command that is over its limit to the background, and tell the model so",
+        "bash: a command that is over its limit runs on in the background, and the model is told so",
+        &[V2],
+        Recorded,
+        "scenario/bash-default, scenario/bash-limit, scenario/bash-ignores-term, scenario/bash-silent",
     ),
+    b("bash: what runs in the background is ended with the process", &[V2], Read, "assumed"),
+    b(
+        "bash: a pipe that another process holds is waited for up to the limit",
+        &[V1, V2],
+        Recorded,
+        "scenario/bash-held",
+    ),
+    b("bash: a command is over when its shell is, whoever holds its pipes", &[V21], Recorded, "scenario/bash-held"),
+    b(
+        "bash: 120 s; TERM, KILL 200 ms later; null stdin, own session",
+        &[V21],
+        Read,
+        "BASH_DEFAULT_TIMEOUT_MS; KILL from opencode. Seen live and not played: it moves a command that is over its limit \
+         to the background, and tells the model so",
+    ),
+    b("bash: at most 10 min", ALL, Read, "BASH_MAX_TIMEOUT_MS"),
     b(
         "bash: exit code and output are an error result",
         &[V2, V21],

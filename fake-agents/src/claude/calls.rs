@@ -28,6 +28,8 @@ pub struct BashEnd {
     pub stderr: String,
     /// The time limit that passed, in milliseconds.
     pub timed_out_ms: Option<u64>,
+    /// It runs on in the background since its limit, and has printed so many lines.
+    pub moved: Option<usize>,
     /// Whether it was ended by an interrupt.
     pub interrupted: bool,
 }
@@ -120,6 +122,18 @@ impl Call {
     }
 }
 
+/// The outcome of a command that was moved to the background at its limit: the model is also told that there is output.
+fn moved(nth: u32, printed: usize) -> Outcome {
+    let id = format!("b{nth:06}");
+    let told = texts::moved(&id);
+    let shown = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false, "backgroundTaskId": id});
+    let text = match printed {
+        0 => told.clone(),
+        lines => format!("{told}\n\n{}", texts::new_output(&id, lines)),
+    };
+    Outcome { text, ..Outcome::ok(&told, Some(false), shown) }
+}
+
 /// The tool call that a turn is in Claude Code's dialect; `None` if it calls no tool.
 pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
     let (name, input) = match turn {
@@ -170,7 +184,10 @@ impl Engine {
     pub fn bash_ended(&mut self, now: VTime, call: &str, end: &BashEnd) {
         let Some(at) = self.calls.iter().find(|c| c.id == call && c.state == State::Running) else { return };
         let (conv, decision) = (at.conv, at.decision);
-        let mut outcome = self.bash_outcome(end);
+        let mut outcome = match end.moved {
+            Some(printed) => moved(at.nth, printed),
+            None => self.bash_outcome(end),
+        };
         outcome.meta = outcome.meta.or(decision);
         self.end_task(call, end);
         if end.interrupted {

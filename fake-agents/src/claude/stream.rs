@@ -190,10 +190,10 @@ impl Engine {
         let (kind, message) = texts::api_error_kind(status);
         let text = texts::api_error(self.config.release, status, kind, message);
         // a stream that the server refuses is asked for at once as one whole message
-        if status >= 500 && self.config.release.resumes().is_none() && !self.convs[conv.0].whole {
+        let again = matches!(status, 408 | 409 | 429) || status >= 500;
+        if again && self.config.release.resumes().is_none() && !self.convs[conv.0].whole {
             return self.fall_back(now, conv);
         }
-        let again = matches!(status, 408 | 409 | 429) || status >= 500;
         if again {
             return self.failed_try(now, conv, &text, kind, Some(status));
         }

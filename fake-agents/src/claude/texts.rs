@@ -156,6 +156,9 @@ pub fn api_error(release: Release, status: u16, kind: &str, message: &str) -> St
              it persists, check your inference gateway (127.0.0.1:8080)."
         );
     }
+    if release == Release::V2_1_329 && status == 429 {
+        return format!("API Error: Request rejected (429) \u{b7} {message}");
+    }
     format!("API Error: {status} {}", json!({"type": "error", "error": {"type": kind, "message": message}}))
 }
 
@@ -167,7 +170,7 @@ pub fn api_error_kind(status: u16) -> (&'static str, &'static str) {
         403 => ("permission_error", "Forbidden"),
         404 => ("not_found_error", "Not found"),
         413 => ("request_too_large", "Request too large"),
-        429 => ("rate_limit_error", "Rate limited"),
+        429 => ("rate_limit_error", "scripted error"),
         529 => ("overloaded_error", "Overloaded"),
         _ => ("api_error", "scripted error"),
     }
@@ -199,6 +202,25 @@ pub fn timed_out(limit_ms: u64) -> String {
         (0, _) => format!("Command timed out after {}s", limit_ms as f64 / 1_000.0),
         (m, s) => format!("Command timed out after {m}m {s}s"),
     }
+}
+
+/// What 2.0.77 says of a command that it moved to the background at its limit.
+pub fn moved(id: &str) -> String {
+    format!("Command running in background with ID: {id}. Output is being written to: {}", output_file(id))
+}
+
+/// What it adds for its model if the command has printed something since.
+pub fn new_output(id: &str, lines: usize) -> String {
+    let plural = if lines == 1 { "" } else { "s" };
+    format!(
+        "<system-reminder>\nBackground bash {id} has new output: {lines} line{plural} of stdout. Read {} to see \
+         output.\n</system-reminder>",
+        output_file(id)
+    )
+}
+
+fn output_file(id: &str) -> String {
+    format!("/tmp/claude/-home-agent-project/tasks/{id}.output")
 }
 
 /// The rules that `can_use_tool` suggests for a bash command, and the path that blocks it.

@@ -265,7 +265,8 @@ impl Writer {
             add(&mut m, json!({"error": "unknown"}));
         }
         if newest {
-            add(&mut m, json!({"error": "server_error", "is_api_error_message": true}));
+            let error = if status == Some(429) { "rate_limit" } else { "server_error" };
+            add(&mut m, json!({"error": error, "is_api_error_message": true}));
             add(
                 &mut m,
                 match status {

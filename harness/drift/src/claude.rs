@@ -3,7 +3,9 @@
 //! The fake must write what was recorded, in order, key for key, once ids, times, costs and usage are normalised.
 //! [`LEFT_OUT`], [`VARYING`] and [`ORDERED_BY_MODEL`] are all that is not compared.
 
+use regex::Regex;
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// What the fake leaves out on purpose: a pattern of keys from the message's top (`*` is any one), and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
@@ -41,6 +43,9 @@ pub const VARYING: &[&str] = &[
 /// Where the order of keys is the model server's, which the release passes on: patterns as in [`LEFT_OUT`].
 pub const ORDERED_BY_MODEL: &[&str] = &["message", "message.content.*.input", "message.content.*.input.questions.*"];
 
+/// The id of a command that runs in the background.
+static BACKGROUND: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\bb[0-9a-f]{6}\b").expect("it is a regular expression"));
 /// What comes before a subagent's id in a text.
 const AGENT_ID: &str = "agentId: ";
 /// The mark that the model server puts after a subagent's prompt, to know whose turns are meant; a fake's model needs none.
@@ -84,6 +89,9 @@ fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> V
                 ids.len() - 1
             });
             Value::from(format!("#{n}"))
+        }
+        Value::String(text) if BACKGROUND.is_match(text) => {
+            Value::from(BACKGROUND.replace_all(text, "BASH").into_owned())
         }
         Value::String(text) if text.contains(AGENT_ID) => {
             let (before, after) = text.split_once(AGENT_ID).unwrap_or_default();

@@ -263,16 +263,26 @@ fn a_failing_command_is_an_error_with_its_exit_code() {
 
 #[test]
 fn a_command_is_ended_after_120_seconds_and_killed_if_it_ignores_that() {
-    for (does, code, ends) in
-        [(vec![Step::Hold], 143, 120_000), (vec![Step::Ignore(vec!["TERM".to_owned()]), Step::Hold], 137, 120_200)]
+    for (does, ends) in
+        [(vec![Step::Hold], 120_000), (vec![Step::Ignore(vec!["TERM".to_owned()]), Step::Hold], 120_200)]
     {
         let turns = vec![Turn::Bash(bash(false, does)), say("ok")];
-        let mut session = Setup::new("2.0.77", JSON, turns, Terminal::Null).run();
+        let mut session = Setup::new("1.0.128", JSON, turns, Terminal::Null).run();
         assert!(session.waits_for("bash"));
         session.run_out();
-        assert_eq!(session.told(), [format!("Exit code {code}\nCommand timed out after 2m 0s")]);
+        assert_eq!(session.told(), ["Command timed out after 2m 0s"]);
         assert_eq!(session.now, VTime(ends));
     }
+}
+
+#[test]
+fn a_command_of_2_0_77_runs_on_in_the_background_after_its_limit_and_ends_with_the_agent() {
+    let turns = vec![Turn::Bash(bash(false, vec![Step::Ignore(vec!["TERM".to_owned()]), Step::Hold])), say("ok")];
+    let mut session = Setup::new("2.0.77", JSON, turns, Terminal::Null).run();
+    assert!(session.waits_for("bash"));
+    session.run_out();
+    assert!(session.told()[0].starts_with("Command running in background with ID: "), "{:?}", session.told());
+    assert_eq!((session.now, session.exit, session.waits()), (VTime(120_000), Some(Exit::Code(0)), Vec::new()));
 }
 
 #[test]
@@ -288,9 +298,14 @@ fn a_pipe_that_a_grandchild_holds_keeps_the_tool() {
         double_fork: false,
     };
     let does = vec![Step::Background(left), Step::Print("started".to_owned())];
-    let mut session = Setup::new("2.0.77", JSON, vec![Turn::Bash(bash(false, does)), say("ok")], Terminal::Null).run();
+    let turns = || vec![Turn::Bash(bash(false, does.clone())), say("ok")];
+    let mut session = Setup::new("1.0.128", JSON, turns(), Terminal::Null).run();
     session.run_out();
     assert!(session.waits_for("bash") && session.exit.is_none() && session.told().is_empty());
+    // 2.0.77 moves it to the background: golden scenario/bash-held
+    let mut session = Setup::new("2.0.77", JSON, turns(), Terminal::Null).run();
+    session.run_out();
+    assert_eq!((session.now, session.exit), (VTime(120_000), Some(Exit::Code(0))));
 }
 
 #[test]
