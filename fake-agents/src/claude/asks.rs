@@ -252,7 +252,8 @@ impl Engine {
             Answerer::Host => {
                 let Some(of) = self.calls.iter().find(|c| c.id == call) else { return };
                 let input = texts::schema_order(&of.input);
-                let request = self.writer.can_use_tool(&id, &of.name, call, &input);
+                let agent = (of.conv != Conv(0)).then(|| of.conv.agent_id());
+                let request = self.writer.can_use_tool(&id, &of.name, call, &input, agent);
                 self.effects.push(Effect::Emit(request));
             }
             _ => {

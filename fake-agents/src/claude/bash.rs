@@ -4,7 +4,7 @@
 //! another process holds keeps the call open, whatever was killed.
 
 use super::calls::BashEnd;
-use super::release::{BASH_LIMIT, BASH_LIMIT_MAX, BASH_OUTPUT_MAX, KILL_GRACE};
+use super::release::{BASH_LIMIT, BASH_LIMIT_MAX, BASH_OUTPUT_MAX, KILL_GRACE, Release};
 use crate::piped::{self, Piped, drain, exit_code};
 use rehang_os::os::{Child, Exit, Fd, Group, Os, Sig, Target, Wait};
 use rehang_scenario::{
@@ -25,6 +25,9 @@ pub(super) struct Running {
     limit_ms: u64,
     until: Option<VTime>,
     timed_out: bool,
+    /// Whether its limit moves it to the background; and whether that has come.
+    moves: bool,
+    moved: bool,
     grouped: bool,
     waits_for: WaitsFor,
     kills: Kills,
@@ -45,6 +48,7 @@ pub(super) fn start(
     call: &str,
     bash: &Bash,
     stripped: &[&str],
+    release: Release,
     plan: Option<(String, String)>,
 ) -> Result<Running, BashEnd> {
     let (tool, group) = (&bash.tool, piped::session_of_its_own(bash));
@@ -68,8 +72,11 @@ pub(super) fn start(
             limit_ms: limit.as_ms(),
             until: Some(os.now() + limit),
             timed_out: false,
+            // a scenario that says how its tool is ended means a tool that ends it
+            moves: release.moves_commands() && tool.kills.is_none(),
+            moved: false,
             grouped: group != Group::Inherit,
-            waits_for: tool.waits_for.unwrap_or(WaitsFor::Pipes),
+            waits_for: tool.waits_for.unwrap_or(release.waits_for()),
             kills: tool.kills.unwrap_or(Kills::GroupThenKill),
         }),
         Err(errno) => Err(BashEnd { code: 126, stderr: format!("spawn failed: {errno:?}"), ..BashEnd::default() }),
@@ -93,10 +100,20 @@ impl Running {
         self.read(os);
         // A command that ends in the tick of its limit ends in time.
         if !self.over() && self.until.is_some_and(|at| at <= os.now()) {
+            if self.moves {
+                (self.moved, self.until) = (true, None);
+                let printed = self.stdout.text().lines().count();
+                return Some(BashEnd { moved: Some(printed), ..BashEnd::default() });
+            }
             self.time_is_up(os);
             self.read(os);
         }
         self.over().then(|| self.end(os, false))
+    }
+
+    /// Whether it runs on in the background: its call has ended.
+    pub fn is_moved(&self) -> bool {
+        self.moved
     }
 
     fn over(&self) -> bool {
@@ -123,8 +140,23 @@ impl Running {
     }
 
     pub fn canon(&self, canon: &mut Canon) {
-        let Self { call, child, stdin, stdout, stderr, exit, limit_ms, until, timed_out, grouped, waits_for, kills } =
-            self;
+        let Self {
+            call,
+            child,
+            stdin,
+            stdout,
+            stderr,
+            exit,
+            limit_ms,
+            until,
+            timed_out,
+            moves: _, // not compared: it is the release's and the scenario's
+            moved,
+            grouped,
+            waits_for,
+            kills,
+        } = self;
+        canon.flag(*moved);
         canon.text(call).num(child.0.into()).flag(stdin.is_some()).flag(*timed_out).flag(*grouped);
         canon.deadline(*until).num(*limit_ms).text(&format!("{:?}", (exit, waits_for, kills)));
         for pipe in [stdout, stderr] {
@@ -173,6 +205,7 @@ impl Running {
             stdout: self.stdout.text(),
             stderr: self.stderr.text(),
             timed_out_ms: self.timed_out.then_some(self.limit_ms),
+            moved: None,
             interrupted,
         }
     }

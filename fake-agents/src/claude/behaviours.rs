@@ -122,8 +122,14 @@ const BEHAVIOURS: &[Behaviour] = &[
     b(
         "429 and 5xx: ten retries, 0.5 s doubled to 32 s, without chance; then an API error, exit 1",
         ALL,
-        Read,
-        "2.0.77, CLAUDE_CODE_MAX_RETRIES",
+        Recorded,
+        "scenario/status-429, scenario/status-500",
+    ),
+    b(
+        "429 and 5xx: before them it is asked for at once, as one message",
+        &[V1, V2],
+        Recorded,
+        "scenario/status-429, scenario/status-500",
     ),
     b(
         "a stream without a byte for 300 s is given up: the response is asked for again at once, as one message",
@@ -164,7 +170,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "scenario/status-500-twice, scenario/status-429-twice",
     ),
-    b("a stream that keeps itself alive is waited for without limit", ALL, Read, "measured up to 330 s"),
+    b("a stream that keeps itself alive is waited for without limit", ALL, Recorded, "scenario/keep-alive"),
     b("stdin beside a prompt is read to its end", &[V1, V2], Recorded, "scenario/stdin-open, scenario/stdin-hang-up"),
     b(
         "stdin beside a prompt is given up without data: after 3 s, as its warning says",
@@ -175,12 +181,33 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("bash: after 120 s it is ended, with what it had printed", &[V1], Recorded, "scenario/bash-default"),
     b("the calls of one response", ALL, Recorded, "scenario/two-bashes"),
     b(
-        "bash: 120 s, at most 10 min; TERM, KILL 200 ms later; null stdin, own session",
-        ALL,
-        Read,
-        "BASH_DEFAULT_TIMEOUT_MS, BASH_MAX_TIMEOUT_MS; KILL from opencode. Seen live and not played: 2.0.77 and 2.1.329 \
-         move a command that is over its limit to the background, and tell the model so",
+        "bash: a command that ignores SIGTERM is over soon after its limit",
+        &[V1],
+        Recorded,
+        "scenario/bash-limit, scenario/bash-ignores-term",
     ),
+    b(
+        "bash: a command that is over its limit runs on in the background, and the model is told so",
+        &[V2],
+        Recorded,
+        "scenario/bash-default, scenario/bash-limit, scenario/bash-ignores-term, scenario/bash-silent",
+    ),
+    b("bash: what runs in the background is ended with the process", &[V2], Read, "assumed"),
+    b(
+        "bash: a pipe that another process holds is waited for up to the limit",
+        &[V1, V2],
+        Recorded,
+        "scenario/bash-held",
+    ),
+    b("bash: a command is over when its shell is, whoever holds its pipes", &[V21], Recorded, "scenario/bash-held"),
+    b(
+        "bash: 120 s; TERM, KILL 200 ms later; null stdin, own session",
+        &[V21],
+        Read,
+        "BASH_DEFAULT_TIMEOUT_MS; KILL from opencode. Seen live and not played: it moves a command that is over its limit \
+         to the background, and tells the model so",
+    ),
+    b("bash: at most 10 min", ALL, Read, "BASH_MAX_TIMEOUT_MS"),
     b(
         "bash: exit code and output are an error result",
         &[V2, V21],
@@ -210,20 +237,19 @@ const BEHAVIOURS: &[Behaviour] = &[
         "Clive, known failures; anthropics/claude-code#16712",
     ),
     b("--disallowedTools takes a tool away", ALL, Recorded, "scenario/disallowed"),
-    b("dontAsk denies without asking", &[V2], Recorded, "scenario/dont-ask"),
+    b("dontAsk denies without asking", &[V2, V21], Recorded, "scenario/dont-ask"),
     b(
-        "dontAsk denies without asking",
-        &[V21],
-        Read,
-        "seen live; its advice about other tools is not played. 1.0.128 refuses the mode",
+        "subagents: their tools on the wire with parent_tool_use_id, their result",
+        &[V1, V2],
+        Recorded,
+        "scenario/subagent",
     ),
-    b("subagents: their tools on the wire with parent_tool_use_id, their result", &[V1], Recorded, "scenario/subagent"),
+    b("subagents: their asks on the same channel", &[V1, V2], Recorded, "scenario/subagent-ask"),
     b(
         "subagents: their tools on the wire with parent_tool_use_id, their asks on the same channel",
-        &[V2, V21],
+        &[V21],
         Read,
-        "documentation of the agent SDK. Seen live and not played: 2.0.77 shows the subagent's prompt and an agent_id; \
-         2.1.329 calls the tool Agent, tells of it as a task and frames its report",
+        "documentation of the agent SDK. Seen live and not played: it calls the tool Agent, tells of it as a task and frames its report",
     ),
     b("a session on a terminal: menus, Ctrl-C, Ctrl-D, hang-up, window size", ALL, Read, "plain text instead of Ink"),
     b(

@@ -28,6 +28,8 @@ pub struct BashEnd {
     pub stderr: String,
     /// The time limit that passed, in milliseconds.
     pub timed_out_ms: Option<u64>,
+    /// It runs on in the background since its limit, and has printed so many lines.
+    pub moved: Option<usize>,
     /// Whether it was ended by an interrupt.
     pub interrupted: bool,
 }
@@ -120,6 +122,18 @@ impl Call {
     }
 }
 
+/// The outcome of a command that was moved to the background at its limit: the model is also told that there is output.
+fn moved(nth: u32, printed: usize) -> Outcome {
+    let id = format!("b{nth:06}");
+    let told = texts::moved(&id);
+    let shown = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false, "backgroundTaskId": id});
+    let text = match printed {
+        0 => told.clone(),
+        lines => format!("{told}\n\n{}", texts::new_output(&id, lines)),
+    };
+    Outcome { text, ..Outcome::ok(&told, Some(false), shown) }
+}
+
 /// The tool call that a turn is in Claude Code's dialect; `None` if it calls no tool.
 pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
     let (name, input) = match turn {
@@ -170,7 +184,10 @@ impl Engine {
     pub fn bash_ended(&mut self, now: VTime, call: &str, end: &BashEnd) {
         let Some(at) = self.calls.iter().find(|c| c.id == call && c.state == State::Running) else { return };
         let (conv, decision) = (at.conv, at.decision);
-        let mut outcome = self.bash_outcome(end);
+        let mut outcome = match end.moved {
+            Some(printed) => moved(at.nth, printed),
+            None => self.bash_outcome(end),
+        };
         outcome.meta = outcome.meta.or(decision);
         self.end_task(call, end);
         if end.interrupted {
@@ -264,6 +281,10 @@ impl Engine {
                 self.counted.subagents.0 += 1;
                 let child = self.begin_conv(Some((conv, id.to_owned())), path, &task.turns);
                 self.set_state(id, State::Task(child));
+                if release == Release::V2_0_77 {
+                    let message = self.writer.subagent_prompt(&task.description, id);
+                    self.effects.push(Effect::Emit(message));
+                }
                 self.tell(now, child, &task.description);
             }
             _ => {}
@@ -275,9 +296,7 @@ impl Engine {
             return;
         }
         match self.config.answerer {
-            _ if self.mode == Mode::DontAsk => {
-                self.deny(now, id, &texts::dont_ask(self.config.release, "AskUserQuestion"))
-            }
+            _ if self.mode == Mode::DontAsk => self.deny_by_mode(now, id, "AskUserQuestion"),
             Answerer::Nobody => {
                 self.denied(id);
                 self.finish(now, id, Outcome::error(texts::ANSWER_QUESTIONS));
@@ -297,7 +316,7 @@ impl Engine {
             return self.run(now, id, if by_mode { Decision::ByMode } else { Decision::ByConfig });
         }
         match self.config.answerer {
-            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask(self.config.release, tool)),
+            _ if self.mode == Mode::DontAsk => self.deny_by_mode(now, id, tool),
             Answerer::Nobody if tool == "Bash" => self.deny(now, id, &texts::bash_denied(self.config.release, detail)),
             Answerer::Nobody => self.deny(now, id, &texts::tool_denied(tool, detail)),
             _ => self.ask(now, id),
@@ -353,15 +372,24 @@ impl Engine {
 
     /// A call is denied if there was nobody to ask.
     fn deny(&mut self, now: VTime, id: &str, why: &str) {
+        self.deny_because(now, id, why, Decision::RefusedByConfig);
+    }
+
+    /// A call is denied since nobody is to be asked.
+    fn deny_by_mode(&mut self, now: VTime, id: &str, tool: &str) {
+        self.deny_because(now, id, &texts::dont_ask(self.config.release, tool), Decision::RefusedByMode);
+    }
+
+    fn deny_because(&mut self, now: VTime, id: &str, why: &str, decision: Decision) {
         self.denied(id);
         if self.config.release == Release::V2_1_329
             && let Some(call) = self.calls.iter().find(|c| c.id == id)
         {
             let (tool, conv) = (call.name.clone(), call.conv);
-            let message = self.writer.permission_denied(&tool, id, why);
+            let message = self.writer.permission_denied(&tool, id, why, decision == Decision::RefusedByMode);
             self.emit(conv, message);
         }
-        self.finish(now, id, Outcome::error(why).because(Decision::RefusedByConfig));
+        self.finish(now, id, Outcome::error(why).because(decision));
     }
 
     /// Puts a call on the list of denials.
@@ -379,16 +407,31 @@ impl Engine {
         self.note(Fact::Busy { session, busy: false });
         let Some(call) = parent else { return };
         self.counted.subagents.1 += u32::from(!failed);
-        let outcome = if failed {
-            Outcome::error(text)
-        } else {
-            let content = json!([{"type": "text", "text": text}]);
-            let shown = json!({"status": "completed", "content": content});
-            Outcome { content, text: text.to_owned(), is_error: None, shown, meta: None }
-        };
+        let outcome = if failed { Outcome::error(text) } else { self.subagent_outcome(conv, &call, text) };
         let Some(of) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) else { return };
         self.finish(now, &call, outcome);
         self.step_calls(now, of);
+    }
+
+    /// What a subagent reports. 2.0.77 adds how it can be resumed.
+    fn subagent_outcome(&self, conv: Conv, call: &str, text: &str) -> Outcome {
+        let said = json!([{"type": "text", "text": text}]);
+        let (mut content, mut text) = (said.clone(), text.to_owned());
+        let mut shown = json!({"status": "completed", "content": said});
+        if self.config.release == Release::V2_0_77 {
+            let agent = conv.agent_id();
+            let resume = format!("agentId: {agent} (for resuming to continue this agent's work if needed)");
+            content = json!([content[0], {"type": "text", "text": resume}]);
+            text = format!("{text}\n{resume}");
+            let prompt = self.calls.iter().find(|c| c.id == call).map(|c| c.input["prompt"].clone());
+            // the release's own measures: their keys count
+            let usage = json!({"totalDurationMs": 0, "totalTokens": 0, "totalToolUseCount": 0, "usage": {}});
+            shown = json!({"status": "completed", "prompt": prompt, "agentId": agent, "content": said});
+            if let (Value::Object(shown), Value::Object(usage)) = (&mut shown, usage) {
+                shown.extend(usage);
+            }
+        }
+        Outcome { content, text, is_error: None, shown, meta: None }
     }
 
     /// A call ends, unless a fault keeps it.

@@ -33,6 +33,13 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conv(pub usize);
 
+impl Conv {
+    /// A subagent's id on the wire.
+    pub(super) fn agent_id(self) -> String {
+        format!("a{:06}", self.0)
+    }
+}
+
 /// Who can answer an ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answerer {
@@ -410,7 +417,8 @@ impl Engine {
         if let Some(call) = orphan {
             self.convs[0].phase = Phase::Model;
             let at = self.convs[0].messages.len() - 1;
-            let text = texts::api_error(400, "invalid_request_error", &texts::orphan_result(at, &call));
+            let text =
+                texts::api_error(self.config.release, 400, "invalid_request_error", &texts::orphan_result(at, &call));
             return self.give_up(now, Conv(0), &text, "invalid_request", Some(400));
         }
         self.ask_model(now, Conv(0));
@@ -474,7 +482,8 @@ impl Engine {
         if self.convs[conv.0].parent.is_some() {
             return self.subagent_ended(now, conv, text, true);
         }
-        let said = self.writer.synthetic(text, word, None, None);
+        self.counted.turns += u32::from(self.config.release.counts_assistant());
+        let said = self.writer.synthetic(text, (word, status), None, None);
         self.emit(conv, said);
         self.end_turn(now, Some(text), Some((word, status)));
     }

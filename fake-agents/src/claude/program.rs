@@ -182,8 +182,15 @@ impl Fake {
         }
         let ended = self.bashes.iter_mut().enumerate().find_map(|(at, run)| Some((at, run.poll(os)?)));
         if let Some((at, end)) = ended {
-            let call = self.bashes.remove(at).call;
-            self.engine.bash_ended(os.now(), &call, &end);
+            if end.moved.is_some() {
+                let call = self.bashes[at].call.clone();
+                self.engine.bash_ended(os.now(), &call, &end);
+                return true;
+            }
+            let run = self.bashes.remove(at);
+            if !run.is_moved() {
+                self.engine.bash_ended(os.now(), &run.call, &end);
+            }
             return true;
         }
         match self.models.poll(os) {
@@ -201,11 +208,11 @@ impl Fake {
             self.engine.tick(os.now());
             return true;
         }
-        self.finished()
+        self.finished(os)
     }
 
     /// Leaves if everything is written; returns whether it does.
-    fn finished(&mut self) -> bool {
+    fn finished(&mut self, os: &mut dyn Os) -> bool {
         let idle = !self.engine.busy();
         let over = match (self.interactive(), self.args.messages_in) {
             (true, _) => self.stdin.over,
@@ -213,6 +220,10 @@ impl Fake {
             _ => idle && self.engine.results() > 0,
         };
         if over {
+            // what runs on in the background ends with it
+            for mut run in std::mem::take(&mut self.bashes) {
+                run.kill(os);
+            }
             self.phase = Phase::Leaving(u8::from(self.engine.failed() && !self.interactive()));
         }
         over
@@ -377,7 +388,7 @@ impl Fake {
             Effect::Ask(conv) => self.models.ask(os, &mut self.engine, conv),
             Effect::Abort(conv) => self.models.abort(os, conv),
             Effect::Bash { call, bash } => {
-                match bash::start(os, &call, &bash, &self.stripped, self.engine.inside.for_children()) {
+                match bash::start(os, &call, &bash, &self.stripped, self.release, self.engine.inside.for_children()) {
                     Ok(run) => self.bashes.push(run),
                     Err(end) => self.engine.bash_ended(os.now(), &call, &end),
                 }

@@ -4,7 +4,7 @@
 //! versions. Values are as recorded (tests/golden/claude-*), unless [`super::behaviours`] marks them `read`.
 
 use crate::ReleaseError;
-use rehang_scenario::Span;
+use rehang_scenario::{Span, turns::WaitsFor};
 
 /// A release of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -164,6 +164,17 @@ impl Release {
     /// Whether an interrupt shows the text that it cut short.
     pub fn shows_cut_words(self) -> bool {
         self == Release::V2_1_329
+    }
+
+    /// What a command's call waits for.
+    pub fn waits_for(self) -> WaitsFor {
+        if self == Release::V2_1_329 { WaitsFor::Exit } else { WaitsFor::Pipes }
+    }
+
+    /// Whether a command that is over its limit is moved to the background: the model is told so, and goes on. 2.1.329
+    /// does that too, and stays until the command has ended; that is not played.
+    pub fn moves_commands(self) -> bool {
+        self == Release::V2_0_77
     }
 
     /// How long a command runs before it is called a task on the wire; `None`: it never is.

@@ -103,7 +103,8 @@ impl Engine {
             return self.responded(now, conv);
         }
         let parent = self.convs[conv.0].parent.clone();
-        let said = self.writer.synthetic(texts::SILENT, "stream_idle_timeout", Some("tool_use"), parent.as_deref());
+        let said =
+            self.writer.synthetic(texts::SILENT, ("stream_idle_timeout", None), Some("tool_use"), parent.as_deref());
         self.emit(conv, said);
         self.responded(now, conv);
     }
@@ -187,10 +188,14 @@ impl Engine {
 
     fn refused(&mut self, now: VTime, conv: Conv, status: u16) {
         let (kind, message) = texts::api_error_kind(status);
-        let text = texts::api_error(status, kind, message);
+        let text = texts::api_error(self.config.release, status, kind, message);
+        // a stream that the server refuses is asked for at once as one whole message
         let again = matches!(status, 408 | 409 | 429) || status >= 500;
+        if again && self.config.release.resumes().is_none() && !self.convs[conv.0].whole {
+            return self.fall_back(now, conv);
+        }
         if again {
-            return self.failed_try(now, conv, &text, "server_error", Some(status));
+            return self.failed_try(now, conv, &text, kind, Some(status));
         }
         self.stream_closed(now, conv, "error");
         self.give_up(now, conv, &text, kind, Some(status));

@@ -86,7 +86,15 @@ pub fn dont_ask(release: Release, tool: &str) -> String {
     if release != Release::V2_1_329 {
         return format!("Permission to use {tool} has been auto-denied in dontAsk mode.");
     }
-    format!("Permission to use {tool} has been denied because Claude Code is running in don't ask mode.")
+    format!(
+        "Permission to use {tool} has been denied because Claude Code is running in don't ask mode. IMPORTANT: You *may* \
+         attempt to accomplish this action using other tools that might naturally be used to accomplish this goal, e.g. \
+         using head instead of cat. But you *should not* attempt to work around this denial in malicious ways, e.g. do \
+         not use your ability to run tests to execute non-test actions. You should only try to work around this \
+         restriction in reasonable ways that do not attempt to bypass the intent behind this denial. If you believe this \
+         capability is essential to complete the user's request, STOP and explain to the user what you were trying to \
+         do and why you need this permission. Let the user decide how to proceed."
+    )
 }
 
 /// Why a tool is not run that a rule of `--disallowedTools` with a pattern names.
@@ -140,7 +148,17 @@ pub const NO_STDIN: &str = "Warning: no stdin data received in 3s, proceeding wi
     redirect stdin explicitly: < /dev/null to skip, or wait longer.";
 
 /// The result of a request that the API refused.
-pub fn api_error(status: u16, kind: &str, message: &str) -> String {
+pub fn api_error(release: Release, status: u16, kind: &str, message: &str) -> String {
+    if release == Release::V2_1_329 && status >= 500 {
+        // the address is that of the sandbox's model server
+        return format!(
+            "API Error: {status} {message}. This is a server-side issue, usually temporary \u{2014} try again in a moment. If \
+             it persists, check your inference gateway (127.0.0.1:8080)."
+        );
+    }
+    if release == Release::V2_1_329 && status == 429 {
+        return format!("API Error: Request rejected (429) \u{b7} {message}");
+    }
     format!("API Error: {status} {}", json!({"type": "error", "error": {"type": kind, "message": message}}))
 }
 
@@ -152,9 +170,9 @@ pub fn api_error_kind(status: u16) -> (&'static str, &'static str) {
         403 => ("permission_error", "Forbidden"),
         404 => ("not_found_error", "Not found"),
         413 => ("request_too_large", "Request too large"),
-        429 => ("rate_limit_error", "Rate limited"),
+        429 => ("rate_limit_error", "scripted error"),
         529 => ("overloaded_error", "Overloaded"),
-        _ => ("api_error", "Internal server error"),
+        _ => ("api_error", "scripted error"),
     }
 }
 
@@ -184,6 +202,25 @@ pub fn timed_out(limit_ms: u64) -> String {
         (0, _) => format!("Command timed out after {}s", limit_ms as f64 / 1_000.0),
         (m, s) => format!("Command timed out after {m}m {s}s"),
     }
+}
+
+/// What 2.0.77 says of a command that it moved to the background at its limit.
+pub fn moved(id: &str) -> String {
+    format!("Command running in background with ID: {id}. Output is being written to: {}", output_file(id))
+}
+
+/// What it adds for its model if the command has printed something since.
+pub fn new_output(id: &str, lines: usize) -> String {
+    let plural = if lines == 1 { "" } else { "s" };
+    format!(
+        "<system-reminder>\nBackground bash {id} has new output: {lines} line{plural} of stdout. Read {} to see \
+         output.\n</system-reminder>",
+        output_file(id)
+    )
+}
+
+fn output_file(id: &str) -> String {
+    format!("/tmp/claude/-home-agent-project/tasks/{id}.output")
 }
 
 /// The rules that `can_use_tool` suggests for a bash command, and the path that blocks it.

@@ -53,6 +53,8 @@ pub enum Decision {
     ByUser,
     /// Nobody could be asked.
     RefusedByConfig,
+    /// The mode asks nobody.
+    RefusedByMode,
     /// A person or the host was asked and denied it.
     RefusedByUser,
     /// A person or the host was asked and cannot answer any more.
@@ -177,7 +179,7 @@ impl Writer {
     }
 
     /// The request `can_use_tool`.
-    pub fn can_use_tool(&self, request: &str, tool: &str, call: &str, input: &Value) -> Value {
+    pub fn can_use_tool(&self, request: &str, tool: &str, call: &str, input: &Value, agent: Option<String>) -> Value {
         let newest = self.release == Release::V2_1_329;
         let mut r = json!({"subtype": "can_use_tool", "tool_name": tool});
         if newest {
@@ -203,6 +205,9 @@ impl Writer {
         }
         if self.release > Release::V1_0_128 {
             add(&mut r, json!({"tool_use_id": call}));
+            if let Some(agent) = agent {
+                add(&mut r, json!({"agent_id": agent}));
+            }
         }
         if newest && tool == "AskUserQuestion" {
             add(&mut r, json!({"requires_user_interaction": true}));
@@ -230,7 +235,13 @@ impl Writer {
 
     /// The text of an API error, as if the model said it: in the middle of a response, whose stop reason it has, or at
     /// its end.
-    pub fn synthetic(&mut self, text: &str, api_error: &str, reason: Option<&str>, parent: Option<&str>) -> Value {
+    pub fn synthetic(
+        &mut self,
+        text: &str,
+        (api_error, status): (&str, Option<u16>),
+        reason: Option<&str>,
+        parent: Option<&str>,
+    ) -> Value {
         let id = self.uuid();
         let newest = self.release == Release::V2_1_329;
         let mut message = if newest { json!({"diagnostics": null}) } else { json!({}) };
@@ -243,12 +254,26 @@ impl Writer {
             json!({
                 "stop_reason": reason.unwrap_or("stop_sequence"), "stop_sequence": reason.is_none().then_some(""),
                 "type": "message", "usage": no_usage(),
-                "content": [{"type": "text", "text": text}], "context_management": null,
+                "content": [{"type": "text", "text": text}],
             }),
         );
+        if self.release > Release::V1_0_128 {
+            add(&mut message, json!({"context_management": null}));
+        }
         let mut m = self.envelope("assistant", message, parent);
+        if self.release == Release::V2_0_77 {
+            add(&mut m, json!({"error": "unknown"}));
+        }
         if newest {
-            add(&mut m, json!({"error": "server_error", "is_api_error_message": true, "api_error": api_error}));
+            let error = if status == Some(429) { "rate_limit" } else { "server_error" };
+            add(&mut m, json!({"error": error, "is_api_error_message": true}));
+            add(
+                &mut m,
+                match status {
+                    Some(status) => json!({"api_error_status": status, "api_error_type": api_error}),
+                    None => json!({"api_error": api_error}),
+                },
+            );
         }
         m
     }
@@ -267,6 +292,9 @@ impl Writer {
                 Decision::ByMode => (None, json!({"decision": "accept", "source": "config", "reason_type": "mode"})),
                 Decision::ByUser => (None, json!({"decision": "accept", "source": "user_temporary"})),
                 Decision::RefusedByConfig => (Some("user-rejected"), json!({"decision": "reject", "source": "config"})),
+                Decision::RefusedByMode => {
+                    (Some("permission-rule"), json!({"decision": "reject", "source": "config", "reason_type": "mode"}))
+                }
                 Decision::RefusedByUser => {
                     (Some("permission-rule"), json!({"decision": "reject", "source": "user_reject"}))
                 }
@@ -284,6 +312,12 @@ impl Writer {
             add(&mut m, json!({"tool_result_meta": [meta]}));
         }
         m
+    }
+
+    /// 2.0.77 shows what a subagent is told.
+    pub fn subagent_prompt(&mut self, text: &str, parent: &str) -> Value {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        self.envelope("user", message, Some(parent))
     }
 
     /// A text attributed to the user: a note, or 2.1.329's synthetic prompt.
@@ -309,9 +343,13 @@ impl Writer {
     }
 
     /// 2.1.329's message `system/permission_denied`.
-    pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str) -> Value {
-        json!({"type": "system", "subtype": "permission_denied", "tool_name": tool, "tool_use_id": call,
-            "message": message, "uuid": self.uuid(), "session_id": self.session})
+    pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str, by_mode: bool) -> Value {
+        let mut m = json!({"type": "system", "subtype": "permission_denied", "tool_name": tool, "tool_use_id": call});
+        if by_mode {
+            add(&mut m, json!({"decision_reason_type": "mode"}));
+        }
+        add(&mut m, json!({"message": message, "uuid": self.uuid(), "session_id": self.session}));
+        m
     }
 
     /// A text of the model that an interrupt cut short, which 2.1.329 shows.
@@ -403,7 +441,8 @@ impl Writer {
             Some(text) => {
                 add(&mut m, json!({"subtype": "success", "api_error_status": ending.api_status}));
                 if let Some(word) = ending.api_error.filter(|word| !word.is_empty()) {
-                    add(&mut m, json!({"api_error": word}));
+                    let key = if ending.api_status.is_some() { "api_error_type" } else { "api_error" };
+                    add(&mut m, json!({key: word}));
                 }
                 add(&mut m, json!({"result": text}));
             }

@@ -16,7 +16,6 @@ use rehang_scenario::{
 };
 use rehang_trace::Fact;
 use rehang_wire::model::Message;
-use std::collections::VecDeque;
 
 /// The most bytes of stdin that become a prompt. The limit is ours; the real one is limited only by memory.
 const PROMPT_MAX_BYTES: usize = 1 << 20;
@@ -50,9 +49,10 @@ pub(super) struct Fake {
     /// How often the request for this stream was tried again, and how often the stream itself.
     pub(super) tries: (u32, u32),
     pub(super) counted: Counted,
-    /// The calls of the response that wait, and the one that runs.
-    pub(super) waiting: VecDeque<Call>,
-    pub(super) running: Option<(Running, String)>,
+    /// The calls of the response, until all have ended.
+    pub(super) calls: Vec<Call>,
+    /// The commands that run, with their items.
+    pub(super) running: Vec<(Running, String)>,
     /// Commands that run on in the background, with their items.
     pub(super) terminals: Vec<(Running, String)>,
     /// Whether a tool's result was lost.
@@ -109,8 +109,8 @@ impl Fake {
             spoken: Spoken::default(),
             tries: (0, 0),
             counted: Counted::default(),
-            waiting: VecDeque::new(),
-            running: None,
+            calls: Vec::new(),
+            running: Vec::new(),
             terminals: Vec::new(),
             lost: false,
             piped: Vec::new(),
@@ -187,8 +187,9 @@ impl Fake {
             self.writer.command_ends(&item, &run.command, &report);
             return true;
         }
-        if let Some(report) = self.running.as_mut().and_then(|(run, _)| run.poll(os)) {
-            self.command_reported(os, &report);
+        let reported = self.running.iter_mut().enumerate().find_map(|(at, (run, _))| Some((at, run.poll(os)?)));
+        if let Some((at, report)) = reported {
+            self.command_reported(os, at, &report);
             return true;
         }
         match self.model.poll(os) {
@@ -226,7 +227,7 @@ impl Fake {
     /// Ends as by a signal that it does not catch. The kernel sends its commands SIGTERM then (`PR_SET_PDEATHSIG` in
     /// `codex-rs/core/src/spawn.rs`); a SIGKILL cannot be played so.
     fn ended_by(&mut self, os: &mut dyn Os, sig: Sig) {
-        for (run, _) in self.terminals.drain(..).chain(self.running.take()) {
+        for (run, _) in self.terminals.drain(..).chain(self.running.drain(..)) {
             run.kill(os, Sig::Term);
         }
         self.phase = Phase::Leaving(128 + sig.number());
@@ -251,7 +252,7 @@ impl Fake {
     fn waits_on(&self) -> &'static str {
         match self.phase {
             Phase::Stdin => "stdin",
-            Phase::Tools if self.running.is_some() => "bash",
+            Phase::Tools if !self.running.is_empty() => "bash",
             Phase::Stuck(word) => word,
             Phase::Tools => "tool",
             Phase::Model | Phase::Backoff(_) | Phase::New | Phase::Leaving(_) => "model",
@@ -300,7 +301,7 @@ impl Program for Fake {
             spoken,
             tries,
             counted,
-            waiting,
+            calls,
             running,
             terminals,
             lost,
@@ -318,10 +319,10 @@ impl Program for Fake {
         model.canon(canon);
         writer.canon(canon);
         // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!("{:?}", (nth, answer, messages, spoken, tries, counted, waiting)));
+        canon.text(&format!("{:?}", (nth, answer, messages, spoken, tries, counted, calls)));
         canon.flag(*lost).bytes(piped);
         let commands: Vec<_> = terminals.iter().chain(running).collect();
-        canon.flag(running.is_some()).list(&commands, |canon, (run, item)| {
+        canon.num(running.len() as u64).list(&commands, |canon, (run, item)| {
             run.canon(canon);
             canon.text(item);
         });

@@ -13,6 +13,12 @@ pub struct Release {
     pub version: &'static str,
     /// How it runs commands.
     pub shell: Shell,
+    /// Whether the commands of one response run at the same time.
+    pub together: bool,
+    /// Whether a response ends with its connection, and not with `response.completed`.
+    pub reads_to_the_end: bool,
+    /// What becomes of a response that says of itself that it is incomplete.
+    pub incomplete: Incomplete,
     /// Whether `exec` reads a stdin that is no terminal to its end, though a prompt is given (0.169.0).
     pub reads_stdin_beside_prompt: bool,
     /// Whether a request that is refused with 429 is tried again.
@@ -59,6 +65,17 @@ pub enum Shell {
     Yields,
 }
 
+/// What becomes of a response that says of itself that it is incomplete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Incomplete {
+    /// It has no end: it is asked for again, as one that was cut.
+    NoEnd,
+    /// It is asked for again, and its reason is said.
+    Breaks,
+    /// The turn fails.
+    Fails,
+}
+
 /// How a release says that a broken stream is asked for again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryWords {
@@ -75,6 +92,9 @@ pub enum RetryWords {
 const V0_58: Release = Release {
     version: "0.58.0",
     shell: Shell::Waits(Some(IO_DRAIN)),
+    together: false,
+    reads_to_the_end: true,
+    incomplete: Incomplete::NoEnd,
     reads_stdin_beside_prompt: false,
     retries_429: true,
     retry_words: RetryWords::Reconnecting,
@@ -100,6 +120,9 @@ const V0_116: Release = Release {
     reset: "stream disconnected before completion: Transport error: network error: error decoding response body",
     version: "0.116.0",
     shell: Shell::Yields,
+    together: true,
+    reads_to_the_end: false,
+    incomplete: Incomplete::Breaks,
     retries_429: false,
     retry_words: RetryWords::Because,
     told_of_question: "request_user_input is unavailable in Default mode",
@@ -128,6 +151,7 @@ impl Release {
         &V0_116,
         &Release {
             version: "0.169.0",
+            incomplete: Incomplete::Fails,
             reads_stdin_beside_prompt: true,
             retry_words: RetryWords::Error,
             overloaded: "We’re currently experiencing high demand, which may cause temporary errors.",

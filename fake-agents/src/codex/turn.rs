@@ -1,10 +1,11 @@
 //! The turn: what the model says, which tools it calls, what it is told, and when it is asked again.
 //!
-//! Invariants: there is one response at a time, and one call at a time; a response counts once it is whole, and what was
-//! said of one that is not is dropped.
+//! Invariants: there is one response at a time, and its commands run one after the other unless the release runs them at
+//! the same time ([`Release::together`]); the model is told of its calls in their order, once all have ended. A response
+//! counts once it is whole; a message is said as soon as it is, and what there is of another is dropped.
 
 use super::program::{Fake, Phase};
-use super::release::{Release, Shell, backoff};
+use super::release::{Incomplete, Release, Shell, backoff};
 use super::shell::{self, Report};
 use super::writer::told;
 use rehang_os::os::{Os, Sig};
@@ -35,16 +36,31 @@ pub(super) struct Spoken {
     text: String,
     /// The last message that is whole.
     last: String,
-    messages: Vec<String>,
+    /// Its end, once it has come.
+    finish: Option<Finish>,
     calls: Vec<ToolCall>,
     parts: Vec<Part>,
 }
 
-/// A call that waits for its turn.
+/// A call of the response, until all its calls have ended.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     id: String,
     turn: Option<Turn>,
+    /// Which call it is, from 1 in the order in which they begin; 0 until it begins.
+    number: u32,
+    /// What the model will be told of it, and whether that is an error, once it has ended.
+    told: Option<(String, bool)>,
+}
+
+impl Call {
+    fn is_command(&self) -> bool {
+        matches!(self.turn, Some(Turn::Bash(_)))
+    }
+
+    fn runs(&self) -> bool {
+        self.number > 0 && self.told.is_none()
+    }
 }
 
 impl Fake {
@@ -94,17 +110,14 @@ impl Fake {
                 self.spoken.calls.push(call);
                 os.note(Fact::ModelSaid { session: SESSION.to_owned(), text: String::new() });
             }
-            Item::Event(ModelEvent::Finish(Finish::Stop | Finish::ToolCalls)) => {
-                // `response.completed` is the end, whether or not the connection ends too.
-                self.model.abort(os);
-                self.responded(os);
-                return false;
-            }
             Item::Event(ModelEvent::Finish(finish)) => {
-                self.model.abort(os);
-                let word = if finish == Finish::Unknown { "unknown" } else { "none" };
-                self.broke(os, &format!("Incomplete response returned, reason: {word}"), word);
-                return false;
+                self.close_text();
+                self.spoken.finish = Some(finish);
+                if !self.release.reads_to_the_end {
+                    self.model.abort(os);
+                    self.finished(os, finish);
+                    return false;
+                }
             }
             Item::Event(ModelEvent::Error { message, .. }) => {
                 self.model.abort(os);
@@ -112,7 +125,10 @@ impl Fake {
                 return false;
             }
             Item::Ended { .. } => {
-                self.broke(os, NO_END, "none");
+                match self.spoken.finish {
+                    Some(finish) => self.finished(os, finish),
+                    None => self.broke(os, NO_END, "none"),
+                }
                 return false;
             }
             Item::Reset => {
@@ -126,6 +142,21 @@ impl Fake {
             Item::Event(ModelEvent::Start | ModelEvent::KeepAlive) | Item::KeepAlive | Item::Compacting(_) => {}
         }
         true
+    }
+
+    /// The response has its end.
+    fn finished(&mut self, os: &mut dyn Os, finish: Finish) {
+        let word = match finish {
+            Finish::Stop | Finish::ToolCalls => return self.responded(os),
+            Finish::Unknown => "unknown",
+            Finish::None => "none",
+        };
+        let why = format!("Incomplete response returned, reason: {word}");
+        match self.release.incomplete {
+            Incomplete::NoEnd => self.broke(os, NO_END, word),
+            Incomplete::Breaks => self.broke(os, &format!("stream disconnected before completion: {why}"), word),
+            Incomplete::Fails => self.fail(os, &why),
+        }
     }
 
     /// The stream was without an event for longer than the release waits.
@@ -178,9 +209,6 @@ impl Fake {
         self.writer.responded();
         let calls = std::mem::take(&mut self.spoken.calls);
         model_done(os, if calls.is_empty() { "stop" } else { "tool-calls" });
-        for text in std::mem::take(&mut self.spoken.messages) {
-            self.writer.message(&text);
-        }
         let parts = std::mem::take(&mut self.spoken.parts);
         self.messages.push(Message { role: "assistant".to_owned(), parts });
         if calls.is_empty() {
@@ -191,9 +219,10 @@ impl Fake {
         turns.retain(|turn| wanted(&turn));
         // A model server names tools as it likes; the tool that is called is the one in the script.
         let mut turns = turns.into_iter();
-        self.waiting.extend(calls.into_iter().map(|call| Call { id: call.id, turn: turns.next() }));
+        let call = |call: ToolCall| Call { id: call.id, turn: turns.next(), number: 0, told: None };
+        self.calls = calls.into_iter().map(call).collect();
         self.phase = Phase::Tools;
-        self.next_call(os);
+        self.go_on(os);
     }
 
     fn complete(&mut self, os: &mut dyn Os) {
@@ -219,26 +248,48 @@ impl Fake {
         let text = std::mem::take(&mut self.spoken.text);
         if !text.is_empty() {
             self.spoken.parts.push(Part::Text(text.clone()));
-            self.spoken.last.clone_from(&text);
-            self.spoken.messages.push(text);
+            self.writer.message(&text);
+            self.spoken.last = text;
         }
     }
 
     // --- tools ---
 
-    /// Begins the next call, or asks the model again if none is left.
-    fn next_call(&mut self, os: &mut dyn Os) {
-        let Some(Call { id, turn }) = self.waiting.front().cloned() else {
-            if self.lost {
-                self.phase = Phase::Stuck("tool");
-                return;
-            }
-            if self.repeats != Some(self.nth) {
-                self.nth += 1;
-            }
-            return self.ask(os);
-        };
+    /// Begins each call that can begin now, and asks the model again once all have ended.
+    fn go_on(&mut self, os: &mut dyn Os) {
+        while let (Phase::Tools, Some(at)) = (self.phase, self.can_begin()) {
+            self.begin_call(os, at);
+        }
+        if self.phase != Phase::Tools || self.calls.iter().any(|call| call.told.is_none()) {
+            return;
+        }
+        for call in std::mem::take(&mut self.calls) {
+            let (text, is_error) = call.told.unwrap_or_default();
+            self.answer.clone_from(&text);
+            let parts = vec![Part::Result { id: call.id, text, is_error }];
+            self.messages.push(Message { role: "user".to_owned(), parts });
+        }
+        if self.lost {
+            self.phase = Phase::Stuck("tool");
+            return;
+        }
+        if self.repeats != Some(self.nth) {
+            self.nth += 1;
+        }
+        self.ask(os);
+    }
+
+    /// The first call that has not begun, unless it must wait for those that run.
+    fn can_begin(&self) -> Option<usize> {
+        let at = self.calls.iter().position(|call| call.number == 0)?;
+        let both = |other: &Call| self.release.together && other.is_command() && self.calls[at].is_command();
+        self.calls.iter().filter(|call| call.runs()).all(both).then_some(at)
+    }
+
+    fn begin_call(&mut self, os: &mut dyn Os, at: usize) {
         self.counted.tools += 1;
+        self.calls[at].number = self.counted.tools;
+        let Call { id, turn, .. } = self.calls[at].clone();
         let tool = match &turn {
             Some(Turn::Ask(_)) => "question",
             Some(Turn::Bash(_)) => "bash",
@@ -249,21 +300,21 @@ impl Fake {
         os.note(Fact::ToolBegan { call: id.clone(), tool: tool.to_owned(), session: SESSION.to_owned() });
         match turn {
             Some(Turn::Bash(bash)) if bash.asks.as_deref() == Some(ESCALATED) => {
-                self.told(os, self.release.told_of_escalation, true);
+                self.told(os, &id, self.release.told_of_escalation, true);
             }
             Some(Turn::Bash(bash)) => self.run(os, &id, &bash),
-            Some(Turn::Ask(_)) => self.told(os, self.release.told_of_question, true),
+            Some(Turn::Ask(_)) => self.told(os, &id, self.release.told_of_question, true),
             Some(Turn::Permit(permit)) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
                 match self.args.sandbox {
-                    "read-only" => self.told(os, PATCH_REJECTED, true),
-                    _ => self.told(os, &permit.output, false),
+                    "read-only" => self.told(os, &id, PATCH_REJECTED, true),
+                    _ => self.told(os, &id, &permit.output, false),
                 }
             }
             Some(turn) => {
                 let name = tool_call(self.release, &turn, &id).map_or_else(String::new, |call| call.name);
-                self.told(os, &format!("unsupported call: {name}"), true);
+                self.told(os, &id, &format!("unsupported call: {name}"), true);
             }
-            None => self.told(os, "unsupported call: ", true),
+            None => self.told(os, &id, "unsupported call: ", true),
         }
     }
 
@@ -272,46 +323,43 @@ impl Fake {
         let cwd = os.cwd();
         let item = self.writer.command_begins(&command, cwd);
         match shell::start(os, self.release, id, bash) {
-            Ok(run) => self.running = Some((run, item)),
+            Ok(run) => self.running.push((run, item)),
             Err(report) => {
                 self.writer.command_ends(&item, &command, &report);
-                self.told_of(os, &command, &report);
+                self.told_of(os, id, &command, &report);
             }
         }
     }
 
-    /// The running command has ended, or runs on in the background.
-    pub(super) fn command_reported(&mut self, os: &mut dyn Os, report: &Report) {
-        let Some((run, item)) = self.running.take() else { return };
-        let command = run.command.clone();
+    /// A running command has ended, or runs on in the background.
+    pub(super) fn command_reported(&mut self, os: &mut dyn Os, at: usize, report: &Report) {
+        let (run, item) = self.running.remove(at);
+        let (id, command) = (run.call.clone(), run.command.clone());
         match report.code {
             Some(_) => self.writer.command_ends(&item, &command, report),
             None => self.terminals.push((run, item)),
         }
-        self.told_of(os, &command, report);
+        self.told_of(os, &id, &command, report);
+        self.go_on(os);
     }
 
-    fn told_of(&mut self, os: &mut dyn Os, command: &str, report: &Report) {
+    fn told_of(&mut self, os: &mut dyn Os, id: &str, command: &str, report: &Report) {
         self.counted.chunks += 1;
         let text = told(self.release, self.counted.chunks, command, report);
-        self.told(os, &text, report.code.is_some_and(|code| code != 0));
+        self.told(os, id, &text, report.code.is_some_and(|code| code != 0));
     }
 
-    /// The call at the front has ended, and the model is told this, unless a fault keeps it.
-    fn told(&mut self, os: &mut dyn Os, text: &str, error: bool) {
-        let fault = self.tool_faults.iter().find(|(nth, _)| *nth == self.counted.tools).map(|(_, does)| *does);
+    /// This call has ended, and the model will be told this, unless a fault keeps it.
+    fn told(&mut self, os: &mut dyn Os, id: &str, text: &str, error: bool) {
+        let Some(call) = self.calls.iter_mut().find(|call| call.id == id && call.runs()) else { return };
+        let fault = self.tool_faults.iter().find(|(nth, _)| *nth == call.number).map(|(_, does)| *does);
         if fault == Some(ToolDoes::NeverFlips) {
-            let bash = matches!(self.waiting.front(), Some(Call { turn: Some(Turn::Bash(_)), .. }));
-            self.phase = Phase::Stuck(if bash { "bash" } else { "tool" });
+            self.phase = Phase::Stuck(if call.is_command() { "bash" } else { "tool" });
             return;
         }
         self.lost |= fault == Some(ToolDoes::LosesResult);
-        let Some(Call { id, .. }) = self.waiting.pop_front() else { return };
-        text.clone_into(&mut self.answer);
-        let part = Part::Result { id: id.clone(), text: text.to_owned(), is_error: error };
-        self.messages.push(Message { role: "user".to_owned(), parts: vec![part] });
-        os.note(Fact::ToolEnded { call: id, error, text: text.to_owned() });
-        self.next_call(os);
+        call.told = Some((text.to_owned(), error));
+        os.note(Fact::ToolEnded { call: id.to_owned(), error, text: text.to_owned() });
     }
 }
 

@@ -38,7 +38,12 @@ const BEHAVIOURS: &[Known] = &[
     ),
     ("headless, ask_user is not registered", ALL, true, "question"),
     ("a stdin that gives nothing for 500 ms is given up, and the prompt runs", ALL, true, "stdin-open"),
-    ("a stdin that has given a byte is read to its end, at most 8 MiB", ALL, false, "readStdin.js"),
+    (
+        "a stdin that has given a byte is read to its end",
+        ALL,
+        true,
+        "scenario/stdin-first-byte, scenario/stdin-to-its-end",
+    ),
     ("a command's output, exit code and group", NEWER, true, "bash-runs"),
     ("the calls of one response run one after the other", V29, true, "scenario/two-bashes"),
     ("the calls of one response run at the same time", V61, true, "scenario/two-bashes"),
@@ -56,19 +61,9 @@ const BEHAVIOURS: &[Known] = &[
     ("a command is over when its shell is, whoever holds its terminal", OLDER, true, "background-pipe"),
     ("a command is over at the end of its pipes, whoever holds them", V61, true, "background-pipe"),
     ("the processes that a command left in its group are listed", V29, true, "scenario/leaves"),
-    (
-        "the processes that a command left in its group are listed, from its script",
-        &["0.11.3", "0.61.0"],
-        false,
-        "shell.js: pgrep -g 0. Seen live and not played: 0.61.0 lists none that holds no pipe",
-    ),
-    (
-        "SIGTERM to the command's group, SIGKILL 200 ms later",
-        ALL,
-        false,
-        "shellExecutionService.js. Seen live and not played: 0.29.0 and \
-        0.61.0 go on waiting for a command that ignores SIGTERM after its 300 s",
-    ),
+    ("the processes that a command left in its group are listed, from its script", V11, false, "shell.js: pgrep -g 0"),
+    ("the processes that a command left in its group are not listed", V61, true, "scenario/leaves"),
+    ("a command that ignores SIGTERM is over soon after its 300 s", NEWER, true, "scenario/ignores-term"),
     ("429 and 5xx: it tries again, then gives up", ALL, true, "model-429, model-500"),
     (
         "429 and 5xx: 3 requests, 5 and 10 s apart, without chance",
@@ -77,14 +72,9 @@ const BEHAVIOURS: &[Known] = &[
         "scenario/status-500, scenario/status-429",
     ),
     ("5xx: the same twice, 0.5 s apart", V29, true, "scenario/status-500"),
-    (
-        "429: the same twice, 0.5 s apart",
-        V29,
-        false,
-        "retry.js, geminiChat.js. Seen live and not played: where every request is refused, it ends with 1 and the API's own text",
-    ),
+    ("429: 3 requests, 5 and 10 s apart, then exit code 1", V29, true, "scenario/status-429"),
     ("5xx: 10 requests, 5 s apart, doubled up to 30 s, without chance", V61, true, "scenario/status-500"),
-    ("429: the same", V61, false, "retry.ts"),
+    ("429: the same, with an advice", V61, true, "scenario/status-429"),
     ("400: a result that is an error, exit code 144", NEWER, true, "status-400"),
     ("an error of the API ends the run as a success", V11, true, "status-400, reset-always"),
     (
@@ -100,7 +90,7 @@ const BEHAVIOURS: &[Known] = &[
         true,
         "stream-cut, cut-always",
     ),
-    ("a reset stream ends the run with exit code 1", V29, true, "reset-always"),
+    ("a reset stream ends the run with exit code 1", V29, true, "reset-always, scenario/reset"),
     (
         "a reset stream is asked for again after 1, 2 and 4 s, then exit code 1",
         V61,
@@ -115,7 +105,7 @@ const BEHAVIOURS: &[Known] = &[
     ),
     ("a positional prompt at a terminal runs once", V11, false, "measured; config.js: `Defaults to one-shot`"),
     ("a positional prompt at a terminal opens a session, which waits for a key", NEWER, false, "measured; config.js"),
-    ("a positional prompt without a terminal runs once", ALL, false, "measured"),
+    ("a positional prompt without a terminal runs once", ALL, true, "scenario/no-prompt-given"),
     ("nothing to do: exit code 1", V11, false, "gemini.js"),
     ("nothing to do: exit code 42", NEWER, false, "gemini.js; FATAL_INPUT_ERROR"),
     ("a subagent's command needs a permission that nobody is asked for", V61, true, "subagent"),
@@ -124,15 +114,6 @@ const BEHAVIOURS: &[Known] = &[
     ("Ctrl-C: `Operation cancelled.`, exit code 130", ALL, false, "nonInteractiveCli.js, errors.js"),
     ("headless, SIGTERM and SIGHUP end it at once, and its commands go on", ALL, false, "gemini.js: no handler"),
     ("EPIPE on stdout: exit code 0", ALL, false, "nonInteractiveCli.js"),
-    (
-        "seen and not played: 0.61.0 failed at once when one stream was reset, and asked again when each was; 0.11.3 mostly \
-         refuses its commands as `could not be parsed safely` if its parser is not \
-         loaded yet; a router call to a small model before the first request; exit code 55 in an untrusted folder and \
-         53 after too many turns, which only settings bring about",
-        ALL,
-        false,
-        "measured; agents/gemini.toml",
-    ),
 ];
 
 #[cfg(test)]

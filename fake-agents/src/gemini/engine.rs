@@ -444,7 +444,13 @@ impl Engine {
 
     fn refused(&mut self, now: VTime, status: u16) {
         self.stream_closed("error");
-        if let Some(&wait) = self.config.release.refused.get(self.tries).filter(|_| status == 429 || status >= 500) {
+        let release = self.config.release;
+        let max = match status {
+            429 => release.refused_429,
+            500.. => release.refused.len(),
+            _ => 0,
+        };
+        if let Some(&wait) = release.refused[..max].get(self.tries) {
             self.tries += 1;
             let line = format!("Attempt {} failed with status {status}. Retrying with backoff...", self.tries);
             self.effects.push(Effect::Complain(line));
@@ -452,7 +458,8 @@ impl Engine {
         }
         // An exit code has eight bits.
         let [_, code] = status.to_be_bytes();
-        self.failed(&events::api_error(status), code);
+        let code = release.exit_429.filter(|_| status == 429).unwrap_or(code);
+        self.failed(&events::api_error(release, status), code);
     }
 
     fn wait_for(&mut self, now: VTime, wait: Span) {

@@ -14,6 +14,8 @@ pub(super) const TERMINATED: &str = "terminated";
 pub(super) const NO_FINISH: &str = "Model stream ended without a finish reason.";
 /// A response that says nothing.
 pub(super) const EMPTY: &str = "Model stream ended with empty response text.";
+/// What the model's server says of an error.
+const SCRIPTED: &str = "scripted error";
 /// A run that Ctrl-C ended.
 pub(super) const CANCELLED: &str = "Operation cancelled.";
 /// What it says if it is given nothing to do.
@@ -90,7 +92,10 @@ pub(super) fn cancelled(release: &Release, counts: &Counts) -> Value {
 }
 
 /// The text of an error of the API: the model server's body in the release's words.
-pub(super) fn api_error(status: u16) -> String {
+pub(super) fn api_error(release: &Release, status: u16) -> String {
+    if let (429, Some(advice)) = (status, release.says_429) {
+        return format!("[API Error: {SCRIPTED}]{advice}");
+    }
     let name = match status {
         400 => "INVALID_ARGUMENT",
         401 => "UNAUTHENTICATED",
@@ -101,7 +106,7 @@ pub(super) fn api_error(status: u16) -> String {
         504 => "DEADLINE_EXCEEDED",
         _ => "INTERNAL",
     };
-    let body = json!({"error": {"code": status, "message": "scripted error", "status": name}});
+    let body = json!({"error": {"code": status, "message": SCRIPTED, "status": name}});
     format!("[API Error: {body}]")
 }
 

@@ -38,6 +38,14 @@ pub struct Release {
     /// begin with 5 s and double up to 30 s (retry.js), which the real one varies by up to 30 % at random. 0.29.0 does
     /// that twice, half a second apart (geminiChat.js).
     pub refused: &'static [Span],
+    /// After how many of these waits a request that was refused with 429 is given up.
+    pub refused_429: usize,
+    /// What it says of a request that was refused with 429, after the server's own text; `None`: the server's whole answer.
+    pub says_429: Option<&'static str>,
+    /// The exit code after it; `None`: the status, in eight bits.
+    pub exit_429: Option<u8>,
+    /// Whether the model is told of processes that a command left in its group.
+    pub lists_left: bool,
     /// The waits before a response that was cut is asked for again; after the last one it gives up.
     pub cut: &'static [Span],
     /// Whether a stream that is lost, or silent for too long, is asked for again as a cut one is.
@@ -84,6 +92,10 @@ pub static ALL: [Release; 3] = [
         has_subagents: false,
         has_questions: false,
         refused: &[Span::secs(5), Span::secs(10)],
+        refused_429: 2,
+        says_429: None,
+        exit_429: None,
+        lists_left: true,
         cut: &[Span::ms(500), Span::ZERO, Span::ms(500)],
         asks_again_if_lost: false,
         says_cut: false,
@@ -117,6 +129,10 @@ pub static ALL: [Release; 3] = [
         has_subagents: false,
         has_questions: true,
         refused: &[Span::secs(5), Span::secs(10), Span::ms(500), Span::secs(5), Span::secs(10)],
+        refused_429: 2,
+        says_429: Some(""),
+        exit_429: Some(1),
+        lists_left: true,
         cut: &[Span::ZERO],
         asks_again_if_lost: false,
         says_cut: false,
@@ -150,6 +166,10 @@ pub static ALL: [Release; 3] = [
         has_subagents: true,
         has_questions: true,
         refused: &REFUSED_61,
+        refused_429: 9,
+        says_429: Some(QUOTA),
+        exit_429: None,
+        lists_left: false,
         cut: &[Span::secs(1), Span::secs(2), Span::secs(4)],
         asks_again_if_lost: true,
         says_cut: true,
@@ -196,6 +216,9 @@ pub const STDIN_MAX: usize = 8 * 1024 * 1024;
 pub const KILL_GRACE: Span = Span::ms(200);
 /// How long the model's stream may be silent: undici's `bodyTimeout`, which Node sets to 300 s.
 pub const SILENCE_MAX: Span = Span::secs(300);
+/// What 0.61.0 says after a refusal with 429.
+const QUOTA: &str = "\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, \
+                     or switch to another /auth method";
 /// 0.61.0 sends a request ten times.
 const REFUSED_61: [Span; 9] = {
     let mut all = [Span::secs(30); 9];

@@ -74,7 +74,8 @@ pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash)
             grouped: group != Group::Inherit,
             waits_for: tool.waits_for.unwrap_or(release.waits_for),
             kills: tool.kills.unwrap_or(Kills::GroupThenKill),
-            leaves: bash.does.iter().any(|step| matches!(step, Step::Background(left) if !left.setsid)),
+            leaves: release.lists_left
+                && bash.does.iter().any(|step| matches!(step, Step::Background(left) if !left.setsid)),
         }),
         Err(errno) => {
             Err(ShellEnd { error: Some(format!("spawn bash {errno:?}")), code: Some(1), ..ShellEnd::default() })

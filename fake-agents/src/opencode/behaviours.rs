@@ -143,7 +143,13 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     b("the tools of a broken stream are stopped with it, subagents too", &["1.18.33"], Read, "session/llm.ts"),
     b("bash: 120 s, and what the model is told of it", ALL, Recorded, "golden scenario/bash-default"),
-    b("bash: at its limit TERM to the group, then KILL after 200 ms", ALL, Read, "tool/bash.ts, shell.ts"),
+    b(
+        "bash: a command that ignores SIGTERM is over soon after its limit",
+        &["1.0.185", "1.2.15", "1.3.2"],
+        Recorded,
+        "golden scenario/ignores-term",
+    ),
+    b("bash: it is over 3 s after its limit", &["1.18.33"], Recorded, "golden scenario/ignores-term"),
     b("a reply to an unknown ask: true, or 404", ALL, Read, "question/index.ts; routes"),
     b("reject and always reach further asks of the session", ALL, Read, "permission/index.ts"),
     b(

@@ -4,7 +4,7 @@
 //! processes are also reaped.
 
 use super::engine::Engine;
-use super::release::{BASH_TIMEOUT_SLACK_MS, SIGKILL_MS};
+use super::release::BASH_TIMEOUT_SLACK_MS;
 use super::tools::BashEnd;
 use crate::piped::{self, Piped, READ_BYTES};
 use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, Sig, Target, Wait};
@@ -32,6 +32,7 @@ struct Running {
     kills: Kills,
     own_group: bool,
     limit_ms: u64,
+    sigkill: Span,
     term_at: Option<VTime>,
     kill_at: Option<VTime>,
     timed_out: bool,
@@ -60,6 +61,7 @@ impl Children {
             kills: how.kills.unwrap_or(Kills::GroupThenKill),
             own_group: group != Group::Inherit,
             limit_ms,
+            sigkill: engine.release.sigkill,
             term_at: Some(os.now() + Span(limit_ms.saturating_add(BASH_TIMEOUT_SLACK_MS))),
             kill_at: None,
             timed_out: false,
@@ -135,6 +137,7 @@ impl Children {
                 kills,
                 own_group,
                 limit_ms,
+                sigkill: _, // not compared: it is the release's
                 term_at,
                 kill_at,
                 timed_out,
@@ -169,7 +172,7 @@ impl Running {
         self.term_at = None;
         self.signal(os, Sig::Term);
         if self.kills == Kills::GroupThenKill {
-            self.kill_at = Some(os.now() + Span(SIGKILL_MS));
+            self.kill_at = Some(os.now() + self.sigkill);
         }
     }
 

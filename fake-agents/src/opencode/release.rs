@@ -48,8 +48,10 @@ pub const HEARTBEAT_MS: u64 = 10_000;
 pub const BASH_TIMEOUT_MS: u64 = 120_000;
 /// How long after its limit the bash tool kills, in milliseconds (`tool/bash.ts`).
 pub const BASH_TIMEOUT_SLACK_MS: u64 = 100;
-/// The time between SIGTERM and SIGKILL to the tree, in milliseconds (`shell.ts`, SIGKILL_TIMEOUT_MS).
-pub const SIGKILL_MS: u64 = 200;
+/// The time between SIGTERM and SIGKILL to the tree (`shell.ts`, SIGKILL_TIMEOUT_MS).
+const SIGKILL: Span = Span::ms(200);
+/// The same in 1.18.33: a command that ignores SIGTERM ends 8.6 s after its begin where its limit is 5 s.
+const SIGKILL_NEWEST: Span = Span::secs(3);
 /// The most bytes that `metadata.output` of a bash tool holds (`tool/bash.ts`, MAX_METADATA_LENGTH).
 pub const METADATA_MAX_BYTES: usize = 30_000;
 
@@ -97,6 +99,8 @@ pub struct Release {
     /// their signal). In older ones they run on after the retry, and their results are not used
     /// (`session/processor.ts`).
     pub retry_stops_tools: bool,
+    /// The time between SIGTERM and SIGKILL to the tree of a bash tool.
+    pub sigkill: Span,
     /// How long a model's stream may be silent before its request counts as failed; `None`: for ever.
     pub silence_max: Option<Span>,
     /// The period of heartbeats on an event stream, in milliseconds.
@@ -169,6 +173,7 @@ impl Release {
             unknown_ask_is_404: newest,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
             retry_stops_tools: newest,
+            sigkill: if newest { SIGKILL_NEWEST } else { SIGKILL },
             silence_max: (at >= (1, 18)).then_some(SILENCE_MAX),
             heartbeat_ms: (dialect > Dialect::V1_0).then_some(HEARTBEAT_MS),
             fails_loudly: newest,
@@ -206,6 +211,7 @@ impl Release {
             unknown_ask_is_404: false,
             abort: Abort::Leaves,
             retry_stops_tools: false,
+            sigkill: SIGKILL,
             silence_max: None,
             heartbeat_ms: Some(HEARTBEAT_MS),
             fails_loudly: false,

@@ -3,7 +3,9 @@
 //! The fake must write what was recorded, in order, key for key, once ids, times, costs and usage are normalised.
 //! [`LEFT_OUT`], [`VARYING`] and [`ORDERED_BY_MODEL`] are all that is not compared.
 
+use regex::Regex;
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// What the fake leaves out on purpose: a pattern of keys from the message's top (`*` is any one), and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
@@ -31,12 +33,23 @@ pub const VARYING: &[&str] = &[
     "usage",
     "modelUsage",
     "model_usage_since_last_result",
+    "totalDurationMs",
+    "totalTokens",
+    "totalToolUseCount",
     "pid",
     "run_id",
 ];
 
 /// Where the order of keys is the model server's, which the release passes on: patterns as in [`LEFT_OUT`].
 pub const ORDERED_BY_MODEL: &[&str] = &["message", "message.content.*.input", "message.content.*.input.questions.*"];
+
+/// The id of a command that runs in the background.
+static BACKGROUND: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\bb[0-9a-f]{6}\b").expect("it is a regular expression"));
+/// What comes before a subagent's id in a text.
+const AGENT_ID: &str = "agentId: ";
+/// The mark that the model server puts after a subagent's prompt, to know whose turns are meant; a fake's model needs none.
+const MARK: &str = " [task ";
 
 /// The messages of a run as they are compared: each with its ids numbered by first appearance, what varies replaced, what is left out removed.
 pub fn normal(messages: &[Value]) -> Vec<Value> {
@@ -77,6 +90,17 @@ fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> V
             });
             Value::from(format!("#{n}"))
         }
+        Value::String(text) if BACKGROUND.is_match(text) => {
+            Value::from(BACKGROUND.replace_all(text, "BASH").into_owned())
+        }
+        Value::String(text) if text.contains(AGENT_ID) => {
+            let (before, after) = text.split_once(AGENT_ID).unwrap_or_default();
+            let after = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            Value::from(format!("{before}{AGENT_ID}~{after}"))
+        }
+        Value::String(text) if text.contains(MARK) && text.ends_with(']') => {
+            Value::from(text.split(MARK).next().unwrap_or_default())
+        }
         other => other.clone(),
     }
 }
@@ -93,5 +117,7 @@ fn is_path(text: &str) -> bool {
 
 fn is_id(text: &str) -> bool {
     let uuid = text.len() == 36 && text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
-    uuid || ["task_", "msg_", "toolu_", "call_", "ses_", "req_"].iter().any(|prefix| text.starts_with(prefix))
+    // a subagent's
+    let agent = text.len() == 7 && text.starts_with('a') && text[1..].bytes().all(|b| b.is_ascii_hexdigit());
+    uuid || agent || ["task_", "msg_", "toolu_", "call_", "ses_", "req_"].iter().any(|prefix| text.starts_with(prefix))
 }

@@ -28,7 +28,7 @@ pub struct Line {
 pub enum Ends {
     /// With this exit code.
     Exit(u8),
-    /// Not at all: it waits for this, and no timer is left.
+    /// Not at all: it waits for this, and time alone brings nothing more.
     Hangs(String),
 }
 
@@ -137,6 +137,21 @@ impl Run {
         }
     }
 
+    /// Whether it does anything more if time passes: a sign of life that it hears is no act of its own.
+    fn acts(&mut self) -> bool {
+        let (said, asked) = (self.session.messages().len(), self.session.asked.len());
+        for _ in 0..TICKS_MAX {
+            if !self.session.tick() {
+                return false;
+            }
+            let more = self.session.messages().len() > said || self.session.asked.len() > asked;
+            if more || self.session.exit.is_some() {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Compares how both ended: the fake exits if the release did, and hangs if the release did.
     fn ended(&mut self, ends: &Ends, pipe_is_bash: bool, compared: &mut Compared) {
         match ends {
@@ -154,7 +169,7 @@ impl Run {
                 let waits = self.session.waits();
                 let on = if pipe_is_bash && on == "pipe" { "bash" } else { on };
                 // what its children wait for is theirs
-                if self.session.exit.is_some() || !self.session.waits_for(on) || self.session.tick() {
+                if self.session.exit.is_some() || !self.session.waits_for(on) || self.acts() {
                     let fake = format!("{:?}, {waits:?}", self.session.exit);
                     compared.differ("its end", format!("hangs on {on}"), fake);
                 }

@@ -23,9 +23,15 @@ const HANGS: &[(&str, &str, &str)] = &[
     ("claude-1.0.128", "held-after-result", "message"),
     ("claude-2.0.77", "held-after-result", "message"),
     ("claude-2.1.329", "held-after-result", "message"),
+    ("claude-1.0.128", "keep-alive", "model"),
+    ("claude-2.0.77", "keep-alive", "model"),
+    ("claude-2.1.329", "keep-alive", "model"),
     ("claude-1.0.128", "stdin-open", "stdin"),
     ("claude-2.0.77", "stdin-open", "stdin"),
     ("codex-0.45.0", "bash-group", "pipe"),
+    ("gemini-0.11.3", "stdin-first-byte", "stdin"),
+    ("gemini-0.29.0", "stdin-first-byte", "stdin"),
+    ("gemini-0.61.0", "stdin-first-byte", "stdin"),
     ("opencode-1.0.185", "stdin-open", "stdin"),
     ("opencode-1.2.15", "stdin-open", "stdin"),
     ("opencode-1.3.2", "stdin-open", "stdin"),
@@ -140,8 +146,11 @@ fn setup(version: &str, scenario: &Path) -> Setup {
         _ => "",
     }));
     all.extend(own);
+    // the recipe of these gives no prompt of its own
+    let is_bare = stem(scenario).starts_with("no-prompt");
     all.extend(words(match kind.word {
         "claude" => "",
+        _ if is_bare => "",
         "gemini" => "-p go",
         _ => "go",
     }));
