@@ -46,6 +46,7 @@ pub fn blocked_on(watch: &Watch, order: &CellSpec, asks: &[Ask]) -> String {
         _ if writes => "pipe",
         _ if watch.repeats() => "hot-loop",
         Owed::Nothing | Owed::Broken(_) | Owed::Done if watch.is_hot() && main.is_empty() => "hot-loop",
+        Owed::Nothing if !main.is_empty() || !left.is_empty() => "child",
         Owed::Nothing => match order.sandbox.terminal {
             Terminal::Pipe if order.form == Form::Run => "stdin",
             Terminal::Tty => "tty",
