@@ -8,6 +8,7 @@ use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
 use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
+use rehang_model_server::TOOL_SERVER;
 use rehang_scenario::turns::{Bash, Turn};
 use rehang_scenario::{Agent, Does, Fault, Place, ProcessDoes, Scenario, Terminal, Via, Wire};
 use std::collections::BTreeMap;
@@ -94,6 +95,7 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
                 needed.push(Feature::Together);
                 features(calls, nested, needed)?;
             }
+            Turn::Permit(permit) if permit.permission == TOOL_SERVER => {}
             Turn::Permit(permit) => return Err(Unplayed::Permit(permit.tool.clone())),
             Turn::Compact(_) => return Err(Unplayed::Compact),
             Turn::Say(_) | Turn::Think(_) | Turn::Finish(_) => {}

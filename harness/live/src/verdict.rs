@@ -69,7 +69,8 @@ fn results(calls: &[Turn], main: &[Command], left: &[Command], called: bool) -> 
             Command::Works | Command::Holds => "bash",
         };
     }
-    if !left.is_empty() {
+    // what lives beside a call of a tool server is the server
+    if !left.is_empty() && !matches!(calls.first(), Some(Turn::Permit(_))) {
         return "pipe";
     }
     match calls.first() {
