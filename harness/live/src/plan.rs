@@ -8,8 +8,9 @@ use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
 use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
+use rehang_model_server::TOOL_SERVER;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, Does, Fault, ModelDoes, Place, ProcessDoes, Scenario, Terminal, Via, Wire};
+use rehang_scenario::{Agent, Does, Fault, Place, ProcessDoes, Scenario, Terminal, Via, Wire};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -25,6 +26,10 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
         Ok(form) => form,
         Err(why) => return Some(why.to_string()),
     };
+    let agent = scenario.agent.kind().word;
+    if is_configured(scenario) && !own(scenario, recipe) {
+        return Some(format!("its arguments and variables are those of {agent}"));
+    }
     let mut needed = vec![match form {
         Form::Run => Feature::Run,
         Form::Stdin => Feature::Stdin,
@@ -90,6 +95,7 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
                 needed.push(Feature::Together);
                 features(calls, nested, needed)?;
             }
+            Turn::Permit(permit) if permit.permission == TOOL_SERVER => {}
             Turn::Permit(permit) => return Err(Unplayed::Permit(permit.tool.clone())),
             Turn::Compact(_) => return Err(Unplayed::Compact),
             Turn::Say(_) | Turn::Think(_) | Turn::Finish(_) => {}
@@ -100,11 +106,10 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
 
 fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
     let stuck = matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute);
-    let repeats = matches!(fault, Fault::Model(model) if model.does == ModelDoes::Repeats);
     let mutes = matches!(fault, Fault::Process(process) if process.does == ProcessDoes::MuteOutput);
     let cannot = match fault.place() {
         _ if stuck => "no real release's event loop can be stuck from outside",
-        _ if repeats || mutes => "a fault inside of the agent: a real release is as it is",
+        _ if mutes => "a fault inside of the agent: a real release is as it is",
         Place::Model | Place::Process => return None,
         Place::Wire if form == Form::Serve => return None,
         Place::Wire => "only a server has clients on a wire",
@@ -196,6 +201,11 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
 fn own(scenario: &Scenario, recipe: &Recipe) -> bool {
     let kind = scenario.agent.kind();
     kind.has_model && recipe.agent.starts_with(kind.word)
+}
+
+/// Whether the scenario gives its agent arguments or variables that a release would miss.
+fn is_configured(scenario: &Scenario) -> bool {
+    !scenario.env.is_empty() || !scenario.args.is_empty() && !is_held(&scenario.agent, &scenario.args)
 }
 
 fn words(cell: &Cell<'_>, more: &BTreeMap<String, String>) -> Words {

@@ -180,7 +180,7 @@ fn command(process: &data::Process) -> Command {
         }
         Does::Read { fd } => (vec![*fd], false),
         Does::Sleep => return Command::Works,
-        Does::Child { .. } => return Command::Holds,
+        Does::Child { .. } | Does::Lock { .. } | Does::Open { .. } => return Command::Holds,
         _ => return Command::Works,
     };
     let tty = |fd: &i32| matches!(process.fd(*fd).map(|d| &d.what), Some(Object::Tty { .. }));

@@ -46,6 +46,7 @@ pub fn blocked_on(watch: &Watch, order: &CellSpec, asks: &[Ask]) -> String {
         _ if writes => "pipe",
         _ if watch.repeats() => "hot-loop",
         Owed::Nothing | Owed::Broken(_) | Owed::Done if watch.is_hot() && main.is_empty() => "hot-loop",
+        Owed::Nothing if !main.is_empty() || !left.is_empty() => "child",
         Owed::Nothing => match order.sandbox.terminal {
             Terminal::Pipe if order.form == Form::Run => "stdin",
             Terminal::Tty => "tty",
@@ -68,7 +69,8 @@ fn results(calls: &[Turn], main: &[Command], left: &[Command], called: bool) -> 
             Command::Works | Command::Holds => "bash",
         };
     }
-    if !left.is_empty() {
+    // what lives beside a call of a tool server is the server
+    if !left.is_empty() && !matches!(calls.first(), Some(Turn::Permit(_))) {
         return "pipe";
     }
     match calls.first() {

@@ -17,6 +17,7 @@ use rehang_model_server::{Event, Happened, Kind, Ledger, Problem, State};
 use rehang_scenario::Terminal;
 use rehang_scenario::text::without_controls;
 use rehang_scenario::turns::Turn;
+use rehang_wire::model::script::repeats;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -70,6 +71,8 @@ pub struct Watch {
     called: bool,
     asked: BTreeSet<String>,
     beyond: u32,
+    /// The scenario's model repeats itself: a request for the same response is the next step of a loop.
+    is_repeated: bool,
     tries: (String, VecDeque<Instant>),
 }
 
@@ -117,6 +120,7 @@ impl Watch {
             called: false,
             asked: BTreeSet::new(),
             beyond: 0,
+            is_repeated: repeats(&order.scenario.faults).is_some(),
             tries: Default::default(),
         }
     }
@@ -166,6 +170,8 @@ impl Watch {
                         // a retry asks for the same again, and is no progress
                         if self.asked.insert(path.clone()) {
                             self.progress(format!("model request {path}"));
+                        } else {
+                            self.beyond += u32::from(self.is_repeated);
                         }
                         serde_json::json!({"path": path, "response": response, "told": told})
                     }
@@ -363,6 +369,8 @@ impl Watch {
                 let longest = calls.iter().filter(|call| matches!(call, Turn::Bash(_))).map(limit).max()??;
                 Some(Duration::from_millis(longest.as_ms()) + self.window)
             }
+            // a server or a hook of the agent's own, to which it may have a limit
+            Owed::Nothing if !main.is_empty() || !left.is_empty() => None,
             Owed::Nothing | Owed::Results(_) | Owed::Done => Some(self.window),
         }
     }

@@ -14,6 +14,12 @@ def bash(arguments):
 
 if DOES == "never-asks":
     sys.exit(0)
+if DOES == "waits-for-a-server":
+    server = subprocess.Popen(["fake-tool", "--plays", '["hold"]', "--", "server"])
+    try:
+        server.wait(timeout=3)
+    except subprocess.TimeoutExpired:
+        server.kill()
 tries = 0
 messages = [{"role": "user", "content": "go"}]
 while True:

@@ -65,6 +65,9 @@ fn main() -> ExitCode {
         Trial::test("a process that holds the tool's pipe is what blocks its agent", holds_the_pipe),
         Trial::test("a hot loop is told from a wait", spins),
         Trial::test("an agent that asks its model without end is in a hot loop", asks_for_ever),
+        Trial::test("a model that repeats its call makes a loop", repeats_its_call),
+        Trial::test("a command that opens a FIFO is a hang once its limit is over", opens_a_fifo),
+        Trial::test("an agent may have a limit to a server of its own", waits_for_a_server),
         Trial::test("a retry that backs off waits, and one that never comes is a hang", backs_off),
         Trial::test("an agent that never asks its model is no success", never_asks),
         Trial::test("what an agent leaves behind ends with its cell", leaves_a_daemon),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Trial::test("a session that somebody stops is stopped", aborted),
         Trial::test("what a server tells behind its last answer is in the record", told_late),
         Trial::test("what a release cannot play is said before anything runs", cannot),
+        Trial::test("another agent's arguments and variables are not left out in silence", another_agents),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -188,6 +192,30 @@ fn asks_for_ever() -> Result<(), Failed> {
     is("a hot loop", &report.hot_loop, &true)?;
     let many = matches!(report.evidence, Evidence::Repeats { requests } if requests >= 40);
     is("the evidence is how often", &many, &true)
+}
+
+fn repeats_its_call() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "make", does = [{ print = "no" }] } }, { say = "Done." }]
+faults = [{ model = { response = 1, does = "repeats" } }]"#;
+    let report = cell_within("", turns, FOR_EVER_MS, &mut || {})?;
+    hung(&report, "hot-loop")?;
+    let many = matches!(report.evidence, Evidence::Repeats { requests } if requests >= 40);
+    is("the evidence is how often", &many, &true)?;
+    is("problems", &report.problems, &Vec::<String>::new())
+}
+
+fn opens_a_fifo() -> Result<(), Failed> {
+    let turns =
+        r#"[{ bash = { command = "grep -r x .", timeout = "1s", does = [{ open-fifo = {} }] } }, { say = "Done." }]"#;
+    let report = cell("", turns, &mut || {})?;
+    hung(&report, "bash")?;
+    is("the evidence", &report.evidence, &Evidence::Observed { window_ms: 2_000 })
+}
+
+/// The server says nothing, and the agent waits for it three times as long as the window before it asks its model.
+fn waits_for_a_server() -> Result<(), Failed> {
+    let report = cell("waits-for-a-server", r#"[{ say = "Done." }]"#, &mut || {})?;
+    is("the outcome", &report.outcome, &Outcome::Completed)
 }
 
 fn backs_off() -> Result<(), Failed> {
@@ -342,4 +370,17 @@ fn cannot() -> Result<(), Failed> {
         Ok(report) => Err(format!("it ran: {:?}", report.outcome).into()),
         Err(error) => is("the reason", &error.message().unwrap_or_default().contains("permit"), &true),
     }
+}
+
+fn another_agents() -> Result<(), Failed> {
+    let recipe = |name: &str| {
+        let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
+        agent.file.name = name.to_owned();
+        agent.at(&Version::new(1, 0, 0)).map_err(|why| why.to_string())
+    };
+    let scenario = scenario("x", r#"[{ say = "Done." }]"#)?;
+    let why = |name: &str| Ok::<_, Failed>(rehang_live::cannot(&scenario, &recipe(name)?, Terminal::Null));
+    is("its own", &why("opencode")?, &None)?;
+    let reason = Some("its arguments and variables are those of opencode".to_owned());
+    is("another's", &why("claude")?, &reason)
 }

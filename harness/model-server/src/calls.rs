@@ -17,6 +17,10 @@ pub struct NoShape(pub Call);
 /// The head of a question that has none: every agent's own schema wants one, and a scenario may leave it out.
 pub const NO_HEAD: &str = "Question";
 
+/// The permission of a `permit` turn that calls a tool of a tool server, by the name that the agent gives it: no agent's
+/// file has a shape for it, since the server is the scenario's.
+pub const TOOL_SERVER: &str = "mcp";
+
 /// The mark in a subagent's prompt that tells its requests from all others: its place among the turns.
 pub(crate) fn mark(place: &str) -> String {
     format!("[task {place}]")
@@ -56,6 +60,9 @@ pub(crate) fn call(
             let prompt = format!("{} {}", task.description, mark(place));
             let words = [("description", json!(task.description)), ("prompt", json!(prompt))];
             (Call::Task, Words::from(words))
+        }
+        Turn::Permit(permit) if permit.permission == TOOL_SERVER => {
+            return Ok(Some(ToolCall { id: id.to_owned(), name: permit.tool.clone(), input: json!({}) }));
         }
         Turn::Permit(permit) => {
             let words = [
@@ -173,6 +180,16 @@ mod tests {
     fn input(turn: Value) -> Value {
         let turn = serde_json::from_value(turn).unwrap();
         call(&shapes(), &turn, "c", "2.1").unwrap().unwrap().input
+    }
+
+    #[test]
+    fn a_tool_of_a_tool_server_is_called_by_its_name_and_needs_no_shape() {
+        let turn = |permission: &str| {
+            serde_json::from_value(json!({"permit": {"tool": "db_query", "permission": permission}}))
+        };
+        let called = call(&shapes(), &turn(TOOL_SERVER).unwrap(), "c", "2").unwrap().unwrap();
+        assert_eq!((called.name.as_str(), called.input), ("db_query", json!({})));
+        assert!(call(&shapes(), &turn("edit").unwrap(), "c", "2").is_err());
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod script;
 mod server;
 mod side;
 
-pub use calls::{NO_HEAD, NoShape};
+pub use calls::{NO_HEAD, NoShape, TOOL_SERVER};
 pub use check::{BEYOND_SCRIPT, NOT_OFFERED, Problem};
 pub use event::{Ended, Event, Happened, Kind, Request, Side, State, Told};
 pub use ledger::{Ledger, NeverAsked};

@@ -8,10 +8,10 @@ use crate::check::{self, Problem};
 use crate::event::{Happened, Kind, Request, Told};
 use crate::script::Script;
 use crate::side;
-use rehang_scenario::VTime;
 use rehang_scenario::turns::{Finish, Response, Turn, response_at};
+use rehang_scenario::{Fault, VTime};
 use rehang_wire::http::Target;
-use rehang_wire::model::script::{Chunk, ModelScript, Stream};
+use rehang_wire::model::script::{Chunk, ModelScript, Stream, repeats};
 use rehang_wire::model::{Api, ModelEvent, ModelRequest, Part};
 use serde_json::Value;
 
@@ -152,6 +152,7 @@ impl Router {
         }
         problems.extend(check::conversation(request));
         let path = path(request, self.script.preload);
+        let path = repeated(&self.script.faults, &path).unwrap_or(path);
         let number = self.faults.begun() + 1;
         let scripted = response_at(&self.script.turns, &path);
         let scripted = scripted.filter(|r| !r.parts.is_empty() || r.finish != Finish::Stop);
@@ -177,6 +178,13 @@ impl Router {
         let model = if request.model.is_empty() { &self.script.model } else { &request.model };
         Play { api, stream, id, model: model.clone(), streamed: request.stream }
     }
+}
+
+/// The place of the response that the model repeats, if this place of the root session is after it.
+fn repeated(faults: &[Fault], path: &str) -> Option<String> {
+    let last = repeats(faults)? + 1;
+    let nth: usize = path.parse().ok()?;
+    (nth > last).then(|| last.to_string())
 }
 
 /// A request's place in the script: how often the assistant has spoken in its conversation, after the place of the task

@@ -79,6 +79,22 @@ fn text(text: &str) -> ModelEvent {
 }
 
 #[test]
+fn a_model_that_repeats_itself_never_comes_to_its_next_response() {
+    let mut script = script(json!([{"bash": {"command": "ls"}}, {"say": "done"}]));
+    script.faults = serde_json::from_value(json!([{"model": {"response": 1, "does": "repeats"}}])).unwrap();
+    let mut router = Router::new(script);
+    let mut messages = vec![said("user", "go")];
+    for number in 1..=3 {
+        let (kind, _, problems, events) = asked(&mut router, &request(&["bash"], &messages));
+        assert_eq!((kind, problems), (main_kind("1", number), vec![]));
+        let id = format!("call_{number}_0");
+        let called = ToolCall { id: id.clone(), name: "bash".to_owned(), input: json!({"command": "ls"}) };
+        assert!(events.contains(&ModelEvent::ToolCall(called)), "{events:?}");
+        messages.extend([call_of(&id), result_of(&id, "x")]);
+    }
+}
+
+#[test]
 fn the_turn_follows_from_the_conversation() {
     let mut router = router(json!([{"say": "one"}, {"bash": {"command": "ls"}}, {"say": "got {answer}"}]));
     let first = request(&["bash"], &[said("system", "be kind"), said("user", "go")]);

@@ -24,6 +24,7 @@ pub struct List {
     #[arg(long)]
     pub files: bool,
     /// The ways to hang instead of cells: how many files and scenarios, hangs that are proved, and control arms each has.
+    /// Without a filter, scenarios that real releases alone play are among them.
     #[arg(long, conflicts_with = "files")]
     pub mechanisms: bool,
 }
@@ -40,7 +41,11 @@ impl List {
         }
         let code = if selected.problems.is_empty() { Code::Expected } else { Code::Usage };
         if self.mechanisms {
-            for line in super::mechanisms::table(&selected.units) {
+            // a filter is of cells; what has none is the whole corpus, and a file that is broken was named above
+            let is_whole = self.select.filter.is_empty() && self.select.scenarios.is_empty();
+            let real =
+                if is_whole { rehang_upstream::plan::scenarios(&[], &[]).unwrap_or_default() } else { Vec::new() };
+            for line in super::mechanisms::table(&selected.units, &real) {
                 writeln!(out, "{line}")?;
             }
             return Ok(code);

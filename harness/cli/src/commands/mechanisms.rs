@@ -11,6 +11,7 @@ use rehang_runner::unit::Unit;
 use rehang_scenario::mechanism::{MECHANISMS, Mechanism};
 use rehang_scenario::{Arm, Span, Stage};
 use rehang_stage::{Job, Setting, judged};
+use rehang_upstream::plan::Named;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a mechanism has no proved hang although that is not a gap: `rehang explain` tells more of each.
@@ -34,23 +35,29 @@ struct Has {
     releases: BTreeSet<String>,
 }
 
-/// The lines of the table, and then its sums.
-pub fn table(units: &[Unit]) -> Vec<String> {
+/// The lines of the table, and then its sums. `real` are the scenarios for real releases, those that no fake plays among
+/// them.
+pub fn table(units: &[Unit], real: &[Named]) -> Vec<String> {
     let mut all: BTreeMap<&str, Has> = BTreeMap::new();
     let hung = hung_releases(book::UPSTREAM);
     for unit in units {
         let has = all.entry(unit.main.mechanism.as_str()).or_default();
         has.files.insert(unit.name.split('[').next().unwrap_or_default().to_owned());
         has.scenarios.insert(unit.name.clone());
-        let of_unit =
-            hung.iter().filter(|(scenario, _)| unit.name.strip_prefix("upstream/") == Some(scenario.as_str()));
-        has.releases.extend(of_unit.map(|(_, release)| release.clone()));
         if unit.control.is_some() {
             has.controls.insert(unit.name.clone());
         }
         if !has.hangs.contains(&unit.name) && hangs(unit) {
             has.hangs.insert(unit.name.clone());
         }
+    }
+    for Named { name, scenario } in real {
+        let has = all.entry(scenario.mechanism.as_str()).or_default();
+        // the same names as of the units: what a fake plays too is counted once
+        has.files.insert(format!("upstream/{}", name.split('[').next().unwrap_or_default()));
+        has.scenarios.insert(format!("upstream/{name}"));
+        let of_it = hung.iter().filter(|(scenario, _)| scenario == name);
+        has.releases.extend(of_it.map(|(_, release)| release.clone()));
     }
     let mut lines = vec![row("", "mechanism", ["files", "scenarios", "hangs", "controls", "releases"], "")];
     lines.extend(MECHANISMS.iter().map(|mechanism| line(mechanism, all.get(mechanism.id))));

@@ -41,6 +41,20 @@ pub fn all() -> Vec<Case> {
         hung("stdin-of-a-hook", "stdin-open", "S3", "a hook of Claude Code", |s| {
             agent(s, "claude", &["-p"], &["loop-with-child", "args", "/home/x/.claude/hooks/check.sh", "read-stdin"]);
         }),
+        hung("stdin-that-its-starter-shares", "stdin-open", "S1", "standard input", |s| {
+            piped(s, &["wait-for", "read-stdin"]);
+        }),
+        hung("hook-never-ends", "never-ends", "B5", "without an end", |s| {
+            agent(
+                s,
+                "claude",
+                &["-p"],
+                &["loop-with-child", "args", "/home/x/.claude/hooks/check.sh", "sleep-for-ever"],
+            );
+        }),
+        hung("hook-whose-output-nobody-reads", "stdout-undrained", "C6", "standard output", |s| {
+            plain(s, &["ignore-output-of", "args", "/home/x/.claude/hooks/stop.sh", "fill-stdout"]);
+        }),
         hung("tty-read", "tty-read", "B2", "waits for a key at the terminal /dev/pts/", |s| tty(s, &["read-stdin"])),
         hung("tty-read-dev-tty", "tty-read", "B2", "waits for a key at the terminal /dev/tty", |s| {
             tty(s, &["read-dev-tty"])
@@ -231,6 +245,9 @@ pub fn all() -> Vec<Case> {
         benign("live-child-whose-output-is-read", Waiting, "sleep", |s| plain(s, &["read-output-of", "out", "sleep"])),
         benign("tool-sleeps", Waiting, "sleep", |s| {
             agent(s, "opencode", &["run"], &["loop-with-child", "sleep"]);
+        }),
+        benign("hook-sleeps", Waiting, "sleep", |s| {
+            agent(s, "claude", &["-p"], &["loop-with-child", "args", "/home/x/.claude/hooks/check.sh", "sleep"]);
         }),
         benign("tool-of-a-transcript-sleeps", Waiting, "sleep", |s| {
             agent(s, "claude", &["-p"], &["recorded", "bash", "loop-with-child", "sleep"]);

@@ -12,6 +12,7 @@ mod play;
 mod rights;
 mod set_up;
 mod stage;
+mod table;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -39,5 +40,6 @@ fn main() -> ExitCode {
     };
     let cases = cases::all().into_iter().map(|case| again(case.name, Box::new(move || stage::run(&case))));
     let rights = rights::all().map(|(name, one)| again(name, Box::new(one)));
-    libtest_mimic::run(&arguments, cases.chain(rights).collect()).exit_code()
+    let table = Trial::test("each_mechanism_has_its_case", || table::is_true().map_err(Into::into));
+    libtest_mimic::run(&arguments, cases.chain(rights).chain([table]).collect()).exit_code()
 }
