@@ -160,8 +160,7 @@ impl RequestFaults {
     pub fn other(&mut self, path: &str) -> Option<u16> {
         for (fault, used) in self.faults.iter().zip(&mut self.used) {
             let Fault::Get(get) = fault else { continue };
-            let fits = get.path.strip_suffix('*').map_or(path == get.path, |begin| path.starts_with(begin));
-            if fits && (get.times == 0 || *used < get.times) {
+            if get.fits(path) && (get.times == 0 || *used < get.times) {
                 *used = used.saturating_add(1);
                 return Some(get.status);
             }

@@ -211,6 +211,13 @@ pub struct GetFault {
     pub status: u16,
 }
 
+impl GetFault {
+    /// Whether a request for this path is one of those that it means.
+    pub fn fits(&self, path: &str) -> bool {
+        self.path.strip_suffix('*').map_or(path == self.path, |begin| path.starts_with(begin))
+    }
+}
+
 /// A fault of a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -94,8 +94,8 @@ impl Spin {
     /// Writes what later steps depend on.
     pub fn canon(&self, canon: &mut Canon) {
         let Self {
-            proof: _,  // looks on
-            recent: _, // as above
+            proof: _,  // not compared: looks on
+            recent: _, // not compared: as above
             who,
         } = self;
         canon.num(who.len() as u64);

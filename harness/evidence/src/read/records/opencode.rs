@@ -35,21 +35,29 @@ pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, ask: bool, agent
     }
 }
 
-/// Asks the server; returns `false` if it does not answer as opencode does.
+/// Asks the server; returns `false` if it does not answer as opencode does. A server that fails to say what its sessions
+/// do may still list what is asked.
 fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
     let folder = process.cwd.as_deref().filter(|cwd| cwd.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'&'));
-    let ask = |route: Route<'_>| -> Option<Value> {
+    let get = |route: Route<'_>| -> Option<(u16, Vec<u8>)> {
         let (path, own) = (route.in_folder(folder), super::super::process::net_namespace(std::process::id() as i32));
         let get = move || http::get(to, &path);
-        let answer = if own == process.namespaces.net { get() } else { within(process.pid, get).flatten() };
-        let (status, body) = answer?;
-        (status == 200).then(|| serde_json::from_slice(&body).ok()).flatten()
+        if own == process.namespaces.net { get() } else { within(process.pid, get).flatten() }
     };
-    let Some(status) = ask(Route::Status).filter(Value::is_object) else { return false };
-    agent.sources.push(format!("GET http://{to}{}", Route::Status));
+    let parsed = |(status, body): (u16, Vec<u8>)| (status == 200).then(|| serde_json::from_slice(&body).ok()).flatten();
+    let ask = |route: Route<'_>| -> Option<Value> { get(route).and_then(parsed) };
+    let Some(answer) = get(Route::Status) else { return false };
+    let fails = answer.0 >= 500;
+    let status = parsed(answer).filter(Value::is_object);
+    if status.is_none() && !fails {
+        return false;
+    }
     let busy = |one: &&(&String, &Value)| Status::of(one.1) != Some(Status::Idle);
-    let sessions: Vec<(&String, &Value)> = status.as_object().into_iter().flatten().collect();
-    agent.busy = Some(sessions.iter().filter(busy).count());
+    let sessions: Vec<(&String, &Value)> = status.iter().filter_map(Value::as_object).flatten().collect();
+    if status.is_some() {
+        agent.sources.push(format!("GET http://{to}{}", Route::Status));
+        agent.busy = Some(sessions.iter().filter(busy).count());
+    }
     for (session, said) in sessions.iter().filter(busy).take(MAX_ASKS).filter(|(session, _)| plain(session)) {
         if Status::of(said) == Some(Status::Retry) {
             "retrying".clone_into(&mut agent.turn);
@@ -58,8 +66,10 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
             turn(&last, &at_work, agent);
         }
     }
+    let mut is_one = status.is_some();
     for of in [Asks::Question, Asks::Permission] {
         let Some(Value::Array(open)) = ask(Route::Asks(of)) else { continue };
+        is_one = true;
         agent.sources.push(format!("GET http://{to}{}", Route::Asks(of)));
         agent.asks.extend(open.iter().take(MAX_ASKS).map(|one| listed(one, of.segment())));
     }
@@ -75,7 +85,7 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
         };
         agent.answer = format!("curl -d '{body}' -H 'content-type: application/json' http://{to}{route}");
     }
-    true
+    is_one
 }
 
 /// Whether an id may be put into a path unchanged.

@@ -20,7 +20,7 @@ use rehang_evidence::data::{Family, Socket, SocketState, State, Traffic, Watch};
 use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose, kind};
 use rehang_os::kernel::{Also, InternalError, Party};
 use rehang_os::tables::proc_of;
-use rehang_scenario::{Span, Terminal, VTime};
+use rehang_scenario::{Fault, Span, Terminal, VTime};
 
 /// The time between the two snapshots of a look: the default of `rehang why`.
 const WINDOW: Span = Span::secs(1);
@@ -129,7 +129,11 @@ impl Hub<'_> {
                 talk_to_model(&mut snapshot, pid, records, self.now);
             }
             let process = snapshot.tree.get(&pid);
-            agents.extend(process.and_then(|process| records.agent(process, &snapshot.sockets)));
+            // one that fails a few times is asked again by the next look
+            let fails = |path: &str| {
+                self.faults.iter().any(|fault| matches!(fault, Fault::Get(get) if get.times == 0 && get.fits(path)))
+            };
+            agents.extend(process.and_then(|process| records.agent(process, &snapshot.sockets, &|path| !fails(path))));
         }
         snapshot.agents = agents;
         snapshot

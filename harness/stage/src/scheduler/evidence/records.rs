@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 
 /// The most characters of a question that are kept, the same as in the reader.
 const MAX_TEXT: usize = 200;
+/// What an opencode server is asked: its sessions' states, and the lists of what it asks.
+const STATUS: &str = "/session/status";
+const LISTS: [&str; 3] = [STATUS, "/question", "/permission"];
 /// How many bytes an event of the model's stream has besides its text.
 const EVENT_BYTES: u64 = 128;
 
@@ -129,8 +132,13 @@ impl Records {
         open.max_by_key(|talk| talk.heard.unwrap_or(talk.asked))
     }
 
-    /// What production's reader would find of this agent.
-    pub fn agent(&self, process: &Process, sockets: &BTreeMap<u64, Socket>) -> Option<Agent> {
+    /// What production's reader would find of this agent, whose server answers the requests that `answers` names.
+    pub fn agent(
+        &self,
+        process: &Process,
+        sockets: &BTreeMap<u64, Socket>,
+        answers: &dyn Fn(&str) -> bool,
+    ) -> Option<Agent> {
         let kind = kind::of(process)?;
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
@@ -138,8 +146,8 @@ impl Records {
             "opencode" | "altimate" | "pawwork" => {
                 agent.form = kind::opencode_form(process).to_owned();
                 match process.listening(sockets).next() {
-                    Some(socket) => self.server(&socket.local, &mut agent),
-                    None => self.log(&mut agent),
+                    Some(socket) if LISTS.into_iter().any(answers) => self.server(&socket.local, answers, &mut agent),
+                    _ => self.log(&mut agent),
                 }
             }
             _ => {}
@@ -147,9 +155,21 @@ impl Records {
         Some(agent)
     }
 
-    fn server(&self, at: &str, agent: &mut Agent) {
-        agent.sources =
-            ["session/status", "question", "permission"].map(|path| format!("GET http://{at}/{path}")).into();
+    fn server(&self, at: &str, answers: &dyn Fn(&str) -> bool, agent: &mut Agent) {
+        let answered = LISTS.into_iter().filter(|path| answers(path));
+        agent.sources = answered.map(|path| format!("GET http://{at}{path}")).collect();
+        if answers(STATUS) {
+            self.sessions(agent);
+        }
+        agent.asks = self.asks.iter().filter(|ask| answers(&format!("/{}", ask.kind))).cloned().collect();
+        agent.answer = match agent.asks.first() {
+            Some(ask) => format!("POST http://{at}/{}/{}/reply", ask.kind, ask.id),
+            None => String::new(),
+        };
+    }
+
+    /// What its sessions do.
+    fn sessions(&self, agent: &mut Agent) {
         let busy: Vec<&Session> = self.sessions.iter().filter(|session| session.busy == Some(true)).collect();
         agent.busy = Some(busy.len());
         for session in busy {
@@ -166,11 +186,6 @@ impl Records {
         let at_work = self.sessions.iter().any(|session| session.nested && session.busy == Some(true));
         let own = |tool: &&Tool| tool.name != "question" && !(tool.name == "task" && at_work);
         agent.running = self.tools.iter().filter(own).map(|tool| tool.name.clone()).collect();
-        agent.asks.clone_from(&self.asks);
-        agent.answer = match self.asks.first() {
-            Some(ask) => format!("POST http://{at}/{}/{}/reply", ask.kind, ask.id),
-            None => String::new(),
-        };
     }
 
     /// A log names neither the session that asks nor its parent.

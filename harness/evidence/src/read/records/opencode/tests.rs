@@ -125,6 +125,25 @@ fn a_server_lists_its_asks_and_its_busy_sessions() {
 }
 
 #[test]
+fn a_server_that_does_not_say_what_its_sessions_do_lists_its_asks() {
+    says(
+        None,
+        &[
+            ("/session/status", "refused"),
+            ("/question", r#"[{"id":"que_1","sessionID":"a/b","questions":[{"question":"Which?"}]}]"#),
+        ],
+        expect![[r#"
+            question que_1 of a/b: Which? []
+            busy None, turn "", running []
+            is one: true
+            answer: curl -d '{"answers":[["…"]]}' -H 'content-type: application/json' http://HOST/question/que_1/reply
+            sources: GET http://HOST/question
+            asked: /session/status /question /permission
+        "#]],
+    );
+}
+
+#[test]
 fn a_folder_that_would_be_another_query_is_not_named() {
     let quiet: &[(&str, &str)] = &[("/session/status", "{}"), ("/question", "[]"), ("/permission", "[]")];
     let asked = |cwd: &str| {
@@ -150,7 +169,8 @@ fn a_server_that_does_not_answer_as_opencode_does_is_none() {
     assert_eq!(is(&[]), none);
     assert_eq!(is(&[("/session/status", "[]")]), none);
     assert_eq!(is(&[("/session/status", "<html>")]), none);
-    assert_eq!(is(&[("/session/status", "refused{}")]), none);
+    // one that fails is asked for its lists too
+    assert_eq!(is(&[("/session/status", "refused{}")]), (false, true, 3));
     assert!(is(&[("/session/status", "{}")]).0);
 }
 
