@@ -221,7 +221,7 @@ impl Engine {
     /// Tells the strategies inside that the agent starts.
     pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool) {
         let run = self.config.answerer == Answerer::Nobody;
-        self.see(now, &Seen::Boot { env, stdin_tty, run });
+        self.see(now, &Seen::Boot { env, stdin_tty, run, listens: false });
     }
 
     /// There is a terminal: its user answers, unless a host was named.

@@ -325,9 +325,9 @@ impl Engine {
     }
 
     /// Tells the strategies inside how the agent starts.
-    pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool, run: bool) {
+    pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool, run: bool, listens: bool) {
         self.now = now;
-        self.see(|| Seen::Boot { env, stdin_tty, run });
+        self.see(|| Seen::Boot { env, stdin_tty, run, listens });
         self.act();
     }
 

@@ -101,7 +101,7 @@ impl Host {
     }
 
     /// The agent starts. `one_shot`: whether it has no reply route of its own.
-    pub fn boot(&mut self, os: &mut dyn Os, one_shot: bool) {
+    pub fn boot(&mut self, os: &mut dyn Os, one_shot: bool, listens: bool) {
         self.env = os.envs();
         self.engine.lives(os.epoch_ms(), os.cwd());
         let client = os.env("OPENCODE_CLIENT").unwrap_or_else(|| "cli".to_owned());
@@ -112,7 +112,7 @@ impl Host {
             seen.push((rehang_strategy::pawwork::REASONING.to_owned(), "1".to_owned()));
         }
         let tty = os.kind(STDIN) == FdKind::Tty;
-        self.engine.boot(os.now(), seen, tty, one_shot);
+        self.engine.boot(os.now(), seen, tty, one_shot, listens);
     }
 
     /// The program is resumed: nothing has come in yet.

@@ -69,7 +69,7 @@ impl Interactive {
         os.on_signal(Sig::Int, Disposition::Catch);
         os.on_signal(Sig::Winch, Disposition::Catch);
         self.host.engine.live = tty;
-        self.host.boot(os, false);
+        self.host.boot(os, false, false);
         let now = os.now();
         self.root = self.host.engine.create_session(now, "New session", &[]);
         if self.args.prompt.is_empty() {

@@ -101,7 +101,7 @@ impl Run {
 
     fn start(&mut self, os: &mut dyn Os, text: &str) {
         self.state = State::Runs;
-        self.host.boot(os, self.args.attach.is_none());
+        self.host.boot(os, self.args.attach.is_none(), self.server.is_some());
         let now = os.now();
         self.root = self.host.engine.create_session(now, "New session", DENIES);
         self.host.engine.prompt(now, self.root, text, None, None);

@@ -60,7 +60,7 @@ impl Serve {
         if let Some(stored) = &self.plan.stored {
             self.host.engine.restore(stored);
         }
-        self.host.boot(os, false);
+        self.host.boot(os, false, true);
         self.host.engine.wants_json = false;
         let engine = &self.host.engine;
         let replays = engine.external || engine.inside.has("ledger");

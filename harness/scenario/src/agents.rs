@@ -163,7 +163,7 @@ pub static PROGRAM: AgentKind = AgentKind {
 };
 
 const PRINT: Mode =
-    Mode { word: "print", form: Form::Run, title: "claude -p", wires: &[Wire::Process, Wire::InClaude] };
+    Mode { word: "print", form: Form::Run, title: "claude -p", wires: &[Wire::Process, Wire::InClaude, Wire::InRun] };
 const JSON: Mode = Mode { word: "json", title: "claude -p with messages out", ..PRINT };
 const STREAM_JSON: Mode = Mode {
     word: "stream-json",
@@ -171,9 +171,14 @@ const STREAM_JSON: Mode = Mode {
     title: "claude with messages both ways",
     wires: &[Wire::Process, Wire::ClaudeStream, Wire::InClaude],
 };
-const SCREEN: Mode = Mode { word: "interactive", form: Form::Interactive, title: "claude on a terminal", ..PRINT };
-const RUN: Mode = Mode { word: "run", form: Form::Run, title: "run", wires: &[Wire::Process, Wire::InOpencode] };
-const SESSION: Mode = Mode { word: "interactive", form: Form::Interactive, title: "an interactive session", ..RUN };
+const SCREEN: Mode =
+    Mode { word: "interactive", form: Form::Interactive, title: "claude on a terminal", wires: IN_CLAUDE, ..PRINT };
+const IN_CLAUDE: &[Wire] = &[Wire::Process, Wire::InClaude];
+const RUN: Mode =
+    Mode { word: "run", form: Form::Run, title: "run", wires: &[Wire::Process, Wire::InOpencode, Wire::InRun] };
+const IN_OPENCODE: &[Wire] = &[Wire::Process, Wire::InOpencode];
+const SESSION: Mode =
+    Mode { word: "interactive", form: Form::Interactive, title: "an interactive session", wires: IN_OPENCODE, ..RUN };
 const SERVE: Mode =
     Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
 const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };

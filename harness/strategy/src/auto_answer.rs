@@ -181,7 +181,7 @@ fn by_keyword(options: &[Choice]) -> Option<(&Choice, &'static str)> {
 impl Strategy for AutoAnswer {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Boot { env, stdin_tty, run } => self.boot(env, *stdin_tty, *run, acts),
+            Seen::Boot { env, stdin_tty, run, .. } => self.boot(env, *stdin_tty, *run, acts),
             Seen::ToolAsks(ask) if self.at_tool && self.non_interactive => self.act(ask, acts),
             Seen::Pending(ask) if !self.at_tool && self.non_interactive && ask.permission.is_empty() => {
                 self.act(ask, acts);

@@ -190,7 +190,8 @@ fn seen() -> impl Gen<Value = Seen> {
         1 => any::<bool>().prop_map(Seen::Pid),
         1 => any::<bool>().prop_map(Seen::Worker),
         1 => prop_oneof![Just("heal"), Just("status"), Just("cancel"), Just("?")].prop_map(|c| Seen::Command(c.to_owned())),
-        1 => (any::<bool>(), any::<bool>()).prop_map(|(stdin_tty, run)| Seen::Boot { env: Vec::new(), stdin_tty, run }),
+        1 => (any::<bool>(), any::<bool>(), any::<bool>())
+            .prop_map(|(stdin_tty, run, listens)| Seen::Boot { env: Vec::new(), stdin_tty, run, listens }),
         1 => ask().prop_map(Seen::ToolAsks),
         2 => ask().prop_map(Seen::Pending),
         1 => id().prop_map(|id| Seen::Ended { id }),

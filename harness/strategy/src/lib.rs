@@ -176,7 +176,7 @@ pub enum Seen {
     /// A person runs a command of the companion: `heal`, `status`, `cancel`.
     Command(String),
     // --- inside ---
-    /// The agent begins: its environment, whether stdin is a terminal, whether this is `run` (without `--attach`).
+    /// The agent begins.
     Boot {
         /// The agent's environment.
         env: Vec<(String, String)>,
@@ -184,6 +184,8 @@ pub enum Seen {
         stdin_tty: bool,
         /// Whether the program is a one-shot run, which has no reply route of its own.
         run: bool,
+        /// Whether somebody can reach it over HTTP: it listens.
+        listens: bool,
     },
     /// The question tool was called, at the tool's entry: [`Act::AnswerTool`] ends it here.
     ToolAsks(Ask),

@@ -85,6 +85,7 @@ mod tests {
             not-offered: no bound
             blind-timeout: no bound
             pending-ask: no bound, wants events
+            guard-asks: no bound
             guard-process: no bound
             guard-server: no bound
         "#]]
@@ -122,7 +123,8 @@ mod tests {
             not-offered(as=withheld)
             blind-timeout
             pending-ask
-            guard"#]]
+            guard
+            guard-inside"#]]
         .assert_eq(&stacks().join("\n"));
     }
 }

@@ -26,6 +26,14 @@ pub enum StackError {
     /// This member sits elsewhere.
     #[error("{0} does not sit around a process; `rehang strategies` lists those that do as [outside: a process]")]
     Elsewhere(String),
+    /// This stack has a part that sits inside of the agent.
+    #[error("{stack} needs the agent's source: its part {part} sits inside")]
+    Inside {
+        /// The stack's name.
+        stack: String,
+        /// The part.
+        part: String,
+    },
     /// All members of this stack sit elsewhere.
     #[error("no member of {0} sits around a process")]
     Nobody(String),
@@ -60,6 +68,9 @@ impl ProcessHost {
                 let entry = member.entry;
                 match entry.seat == Seat::Outside && entry.speaks.contains(&Wire::Process) {
                     true => members.push(member),
+                    false if named && entry.seat == Seat::Inside => {
+                        return Err(StackError::Inside { stack: name, part: member.spec.to_string() });
+                    }
                     false if named || entry.seat == Seat::Nowhere => {}
                     false => return Err(StackError::Elsewhere(member.spec.to_string())),
                 }
@@ -238,6 +249,8 @@ mod tests {
         assert_eq!(refused, Some(StackError::Nobody("inside".to_owned())));
         // it speaks to a server, from outside
         assert_eq!(host(&["heal@pr3"]).err(), Some(StackError::Elsewhere("heal@pr3".to_owned())));
+        let inside = host(&["guard-inside"]).err().map(|error| error.to_string());
+        assert_eq!(inside.as_deref(), Some("guard-inside needs the agent's source: its part guard-asks sits inside"));
         assert_eq!(host(&["none", "wall"]).map(|host| host.hosts.len()).ok(), Some(1));
         assert_eq!(host(&["wall+idle@off", "wall(cap=1s)"]).map(|host| host.hosts.len()).ok(), Some(3));
     }

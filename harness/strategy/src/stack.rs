@@ -18,9 +18,10 @@ pub fn stack(spec: &str) -> Result<Stack, SpecError> {
         && only.version.is_none()
         && let Some(named) = catalogue::named().iter().find(|named| named.name == only.name)
     {
-        // a parameter of the stack is one of each member
+        // a parameter of the stack is one of each member that has any
         let mut members = parse_stack(named.members)?;
-        members.iter_mut().for_each(|member| member.params.clone_from(&only.params));
+        let has_some = |member: &&mut Spec| member.resolve().is_ok_and(|(entry, _)| !entry.params.is_empty());
+        members.iter_mut().filter(has_some).for_each(|member| member.params.clone_from(&only.params));
         let members = make(&members).map_err(|error| error.of_stack(named.name, only))?;
         return Ok(Stack { name: only.to_string(), named: true, members });
     }
@@ -60,12 +61,16 @@ pub struct Member {
 }
 
 impl Stack {
-    /// The stack as it plays with this agent: members of a named stack that have no seat there are left out.
+    /// The stack as it plays with this agent: members of a named stack that have no seat there are left out. One that
+    /// has a part inside of the agent is named for that part, which is not left out.
     ///
     /// # Errors
     /// Why it cannot play: a member, or every member of a named stack, has no seat there.
     pub fn seat_in(mut self, agent: &Agent) -> Result<Stack, SeatError> {
         if self.named {
+            if let Some(inside) = self.members.iter().find(|member| member.entry.seat == Seat::Inside) {
+                fits(inside.entry, agent)?;
+            }
             self.members.retain(|member| fits(member.entry, agent).is_ok());
             return if self.members.is_empty() { Err(SeatError::Nobody) } else { Ok(self) };
         }

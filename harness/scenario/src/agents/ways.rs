@@ -41,6 +41,8 @@ pub enum Wire {
     InClaude,
     /// From inside an opencode persona (opencode, altimate-code, PawWork).
     InOpencode,
+    /// From inside a persona whose run has one prompt and takes no answers of its own.
+    InRun,
 }
 
 impl Wire {
@@ -53,6 +55,7 @@ impl Wire {
             Wire::PawworkHttp => "PawWork's HTTP",
             Wire::InClaude => "the inside of a Claude Code",
             Wire::InOpencode => "the inside of an opencode",
+            Wire::InRun => "the inside of a one-shot run",
         }
     }
 }

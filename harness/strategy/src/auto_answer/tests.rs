@@ -5,7 +5,7 @@ use rehang_scenario::turns::Question;
 
 fn boot(env: &[(&str, &str)], stdin_tty: bool, run: bool) -> Seen {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Seen::Boot { env, stdin_tty, run }
+    Seen::Boot { env, stdin_tty, run, listens: false }
 }
 
 /// What the model is told, and the answers; `None` if the question is asked.

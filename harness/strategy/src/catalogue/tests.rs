@@ -138,7 +138,13 @@ fn the_seats_follow_the_agents_wires() {
     assert!(has(&served, "pending-ask") && !has(&run, "pending-ask") && has(&stream, "pending-ask"));
     assert!(!has(&served, "idle@off") && has(&run, "idle@off") && has(&stream, "idle@off"));
     assert!(has(&stream, "auto-approve@v2") && !has(&matrix(&claude(ClaudeMode::Json)), "auto-approve@v2"));
-    assert!(!served.iter().any(|spec| spec.starts_with("guard-")), "parts play in their stack only");
+    let parts = ["guard-asks", "guard-process", "guard-server"];
+    assert!(!served.iter().any(|spec| parts.contains(&spec.as_str())), "parts play in their stack only");
+    let plain = matrix(&Agent::program(Vec::new()));
+    assert!(
+        has(&run, "guard-inside") && has(&plain, "guard") && !has(&plain, "guard-inside"),
+        "it has no agent's source"
+    );
     for spec in matrix(&Agent::program(Vec::new())) {
         stack(&spec).expect("a stack").seat_in(&Agent::program(Vec::new())).unwrap_or_else(|e| panic!("{spec}: {e}"));
     }
@@ -167,6 +173,9 @@ fn a_named_stack_plays_with_those_who_have_a_seat() {
     assert_eq!(names(&opencode(OpencodeMode::Serve)), ["guard-server"]);
     assert_eq!(names(&opencode(OpencodeMode::Run)), ["guard-process"]);
     assert_eq!(names(&claude(ClaudeMode::StreamJson)), ["guard-process"]);
+    let inside = crate::stack("guard-inside(person=5m)").expect("a stack").seat_in(&opencode(OpencodeMode::Run));
+    let members: Vec<String> = inside.expect("it has seats").members.iter().map(|m| m.spec.to_string()).collect();
+    assert_eq!(members, ["guard-asks", "guard-process(person=5m)"]);
     assert!(stack("auto-answer@r1+pending-ask").expect("a stack").seat_in(&opencode(OpencodeMode::Run)).is_err());
 }
 

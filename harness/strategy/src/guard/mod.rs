@@ -1,13 +1,15 @@
 //! Ours: the stack that harms nothing and misses the fewest hangs.
 //!
-//! It only sits outside. It looks at the agent's processes as `rehang why` does, and ends a state that no healthy run
+//! It sits outside. It looks at the agent's processes as `rehang why` does, and ends a state that no healthy run
 //! stays in, each finding after its own limit ([`standing`]); a run that is over is taken as over (a result is there
 //! and the process lingers, another process holds a pipe, the server is idle and the event was lost); stdin that nobody
-//! writes to is closed. An ask is never answered and never refused: the run is stopped, and the report says why.
+//! writes to is closed. An ask is never answered and never refused: the run is stopped, and the report says why. Whoever builds the agent can add the part [inside](asks): a question that nobody can be
+//! asked is then not asked, and the run goes on.
 //!
 //! Invariant: silence alone never ends anything before [`QUIET`], and not before [`AT_WORK`] while something in sight may
 //! be at work: builds, slow models and people are silent for long.
 
+mod asks;
 mod process;
 mod said;
 mod server;
@@ -26,14 +28,30 @@ pub const QUIET: Span = Span::mins(75);
 pub const AT_WORK: Span = Span::hours(5);
 
 /// The named stacks of this family.
-pub const STACKS: &[Named] = &[Named {
-    name: "guard",
-    members: "guard-process+guard-server",
-    summary: "ends by evidence what cannot go on, takes as over what is over, and never speaks for a person",
-}];
+pub const STACKS: &[Named] = &[
+    Named {
+        name: "guard",
+        members: "guard-process+guard-server",
+        summary: "ends by evidence what cannot go on, takes as over what is over, and never speaks for a person",
+    },
+    Named {
+        name: "guard-inside",
+        members: "guard-asks+guard-process+guard-server",
+        summary: "guard, and in the agent itself (it needs its source): what nobody can be asked is not asked",
+    },
+];
 
 /// The parts; they play only in the stack.
 pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "guard-asks",
+        seat: Seat::Inside,
+        origin: "rehang's own, a part of guard-inside",
+        summary: "in a one-shot run, tells the model that nobody can be asked, in place of an ask that nobody could answer",
+        speaks: &[Wire::InRun],
+        params: &[],
+        build: |_| Box::new(asks::Asks::default()),
+    },
     Entry {
         name: "guard-process",
         seat: Seat::Outside,

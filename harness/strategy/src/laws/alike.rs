@@ -351,6 +351,7 @@ fn equal_states_inside_behave_alike() {
         "auto-answer@r2",
         "auto-answer@r3",
         "not-offered",
+        "guard-asks",
         "blind-timeout(timeout=3s)",
         "ledger@v0(silent=3s)",
         "ledger@v0(silent=9s, connect=120s)",

@@ -81,16 +81,18 @@ fn started(session: &str, prompt: &str) -> Seen {
 
 /// Letters of the tool boundary, the ask layer and the model's stream.
 pub fn inside() -> Vec<Letter> {
-    let boot = |env: &[(&str, &str)], stdin_tty, run| Seen::Boot {
+    let boot = |env: &[(&str, &str)], stdin_tty, run, listens| Seen::Boot {
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         stdin_tty,
         run,
+        listens,
     };
     let [session, other] = ["ses_1", "ses_2"].map(str::to_owned);
     let mut letters = see([
-        boot(&[], false, true),
-        boot(&[], true, false),
-        boot(&[(crate::auto_answer::AUTO_ANSWER, "first"), (REASONING, "1")], false, true),
+        boot(&[], false, true, false),
+        boot(&[], true, false, true),
+        boot(&[], false, true, true),
+        boot(&[(crate::auto_answer::AUTO_ANSWER, "first"), (REASONING, "1")], false, true, false),
     ]);
     for (id, child) in [("que_1", false), ("que_1", true), ("que_2", false)] {
         let mut asked = question(id == "que_2");

@@ -279,24 +279,26 @@ fn a_version_inside_does_what_it_always_did() {
         "auto-answer@r3(at=ask)",
         "not-offered(as=refused)",
         "not-offered(as=withheld)",
+        "guard-asks",
         "blind-timeout(timeout=3s)",
         "ledger@v0(silent=3s)",
         "ledger@v0(silent=9s, connect=120s)",
         "external-result(silent=9s, connect=3s)",
     ];
     expect![[r#"
-        auto-answer@r1: 7 states, 2522 AnswerTool, 2522 Report; a0ee05fafe15bcb6
-        auto-answer@r1(at=ask): 7 states, 3914 Reply, 3914 Report; 8aca4ce947e28c79
-        auto-answer@r2: 7 states, 2376 AnswerTool, 2376 Report; 2c5d7f0683949f0e
-        auto-answer@r2(at=ask): 7 states, 3533 Reply, 3533 Report; cdd042f68593baab
-        auto-answer@r3: 8 states, 2052 AnswerTool, 2052 Report, 5750 StripEnv; 731f667b8861d76f
-        auto-answer@r3(at=ask): 8 states, 2934 Reply, 2934 Report, 7265 StripEnv; b2ca33bc5b8d6ad2
-        not-offered(as=refused): 2 states, 1390 Report, 1390 Withhold; c36f7854e5656be9
-        not-offered(as=withheld): 2 states, 2643 Report, 2643 Withhold; 2bc7a50a8bba40f6
-        blind-timeout(timeout=3s): 90 states, 3163 AbortStream, 3163 Report; 6dab2b0a9b378b36
-        ledger@v0(silent=3s): 59 states, 474 AbortStream, 172 Note, 4052 Publish, 474 Report, 5093 Verdict, 690 Withhold; f0a428a52188c7ef
-        ledger@v0(silent=9s, connect=120s): 105 states, 671 AbortStream, 226 Note, 4039 Publish, 671 Report, 5279 Verdict, 660 Withhold; 353b62282f4f0e51
-        external-result(silent=9s, connect=3s): 245 states, 584 AbortStream, 1509 Note, 584 Report, 5182 Verdict; 604a05ce92f5da47
+        auto-answer@r1: 7 states, 2172 AnswerTool, 2172 Report; 41abc425861e932e
+        auto-answer@r1(at=ask): 7 states, 4041 Reply, 4041 Report; 8f34e88c7e34df3e
+        auto-answer@r2: 7 states, 1902 AnswerTool, 1902 Report; 1459bd2d992169be
+        auto-answer@r2(at=ask): 7 states, 3980 Reply, 3980 Report; eee2b8abb09afd6b
+        auto-answer@r3: 8 states, 2626 AnswerTool, 2626 Report, 6545 StripEnv; 6015167edf89d26c
+        auto-answer@r3(at=ask): 8 states, 4029 Reply, 4029 Report, 6194 StripEnv; 39e6437aa499e7d1
+        not-offered(as=refused): 2 states, 2366 Report, 2366 Withhold; 15692c2e44bc3654
+        not-offered(as=withheld): 2 states, 2011 Report, 2011 Withhold; 9c1a4d428a20c499
+        guard-asks: 2 states, 2597 Report, 2597 Withhold; c85dec681de6fa23
+        blind-timeout(timeout=3s): 77 states, 3433 AbortStream, 3433 Report; ca3a3b4f2194ed4c
+        ledger@v0(silent=3s): 77 states, 458 AbortStream, 4097 Note, 4664 Publish, 458 Report, 3874 Verdict, 710 Withhold; 277c14333c20b374
+        ledger@v0(silent=9s, connect=120s): 123 states, 468 AbortStream, 638 Note, 4721 Publish, 468 Report, 5269 Verdict, 581 Withhold; d267f7b7b162d386
+        external-result(silent=9s, connect=3s): 197 states, 612 AbortStream, 3369 Note, 612 Report, 5176 Verdict; 488381b4365f14b1
     "#]].assert_eq(&lines(&specs, inside));
 }
 
@@ -424,7 +426,7 @@ fn inside() -> Vec<Letter> {
     let mut letters = letters::inside();
     for (env, at) in boots.into_iter().zip(0..) {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        letters.push(Letter::See(Seen::Boot { env, stdin_tty: at % 3 == 0, run: at % 2 == 0 }));
+        letters.push(Letter::See(Seen::Boot { env, stdin_tty: at % 3 == 0, run: at % 2 == 0, listens: at % 2 == 1 }));
     }
     let questions = [
         question("Go on?", &[("Yes", ""), ("Profile only", ""), ("Skip", "or cancel")]),

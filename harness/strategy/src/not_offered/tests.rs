@@ -3,7 +3,7 @@ use crate::{Act, Ask, Seen};
 
 fn withheld(spec: &str, run: bool, child: bool) -> Option<String> {
     let mut bench = Bench::of(spec);
-    bench.see(Seen::Boot { env: Vec::new(), stdin_tty: false, run });
+    bench.see(Seen::Boot { env: Vec::new(), stdin_tty: false, run, listens: false });
     let acts = bench.see(Seen::ToolAsks(Ask { child, ..ask(vec![question("q", &[])]) }));
     acts.into_iter().find_map(|act| if let Act::Withhold { text } = act { Some(text) } else { None })
 }

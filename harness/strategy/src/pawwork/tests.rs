@@ -146,7 +146,7 @@ fn first_progress_has_its_own_limit_which_fails_the_turn() {
 
     let mut bench = Bench::new("external-result");
     let env = vec![(super::REASONING.to_owned(), "1".to_owned())];
-    bench.see(0, Seen::Boot { env, stdin_tty: false, run: false });
+    bench.see(0, Seen::Boot { env, stdin_tty: false, run: false, listens: true });
     bench.see(0, open());
     bench.see(119_999, moved(true));
     bench.until(719_998);
