@@ -67,6 +67,34 @@ fn the_board_stands() {
     let better: Vec<&str> =
         costs.iter().map(|row| row.strategy.as_str()).take_while(|strategy| *strategy != "guard").collect();
     assert_eq!(better, [""; 0], "who costs their user less than guard, the cheapest first");
+
+    let scored = outcome.score.rows();
+    let all = |name: &str| scored.iter().find(|row| row.strategy == name && row.mechanism.is_empty());
+    let shown = readme_rows();
+    let names = shown.iter().filter_map(|row| row.split_whitespace().next());
+    let rows: Vec<String> = names.filter_map(all).map(readme_row).collect();
+    assert!(shown.len() >= 6, "the README has the table");
+    assert_eq!(rows, shown, "the README on the right");
+}
+
+/// The rows of the README's table.
+fn readme_rows() -> Vec<&'static str> {
+    let lines = include_str!("../README.md").lines().skip_while(|line| !line.trim_start().starts_with("cells"));
+    lines.skip(1).take_while(|line| *line != "```").collect()
+}
+
+/// A row as the README has it: what is zero is blank.
+fn readme_row(row: &ScoreRow) -> String {
+    let count = |count: u64| if count == 0 { String::new() } else { count.to_string() };
+    let [cells, resolved, stopped, missed] = [row.cells, row.resolved, row.stopped, row.missed].map(count);
+    let [wrongly, harmed, untouched, undecided] = [row.wrongly, row.harmed, row.untouched, row.undecided].map(count);
+    let waits = row.waited.map(|waited| [waited.median_ms, waited.p90_ms, waited.max_ms].map(duration));
+    let [median, p90, longest] = waits.unwrap_or_default();
+    let name = &row.strategy;
+    let line = format!(
+        "{name:<12}{cells:>7}{resolved:>10}{stopped:>9}{missed:>8}{wrongly:>9}{harmed:>8}{untouched:>11}{undecided:>11}{median:>8}{p90:>8}{longest:>9}"
+    );
+    line.trim_end().to_owned()
 }
 
 /// The table of docs/guard.md: what a user who sets shorter limits gains, and whom that harms.
