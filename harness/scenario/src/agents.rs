@@ -172,13 +172,13 @@ const STREAM_JSON: Mode = Mode {
     wires: &[Wire::Process, Wire::ClaudeStream, Wire::InClaude],
 };
 const SCREEN: Mode =
-    Mode { word: "interactive", form: Form::Interactive, title: "claude on a terminal", wires: IN_CLAUDE, ..PRINT };
+    Mode { word: "interactive", form: Form::Interactive, title: "claude on a terminal", wires: IN_CLAUDE };
 const IN_CLAUDE: &[Wire] = &[Wire::Process, Wire::InClaude];
 const RUN: Mode =
     Mode { word: "run", form: Form::Run, title: "run", wires: &[Wire::Process, Wire::InOpencode, Wire::InRun] };
 const IN_OPENCODE: &[Wire] = &[Wire::Process, Wire::InOpencode];
 const SESSION: Mode =
-    Mode { word: "interactive", form: Form::Interactive, title: "an interactive session", wires: IN_OPENCODE, ..RUN };
+    Mode { word: "interactive", form: Form::Interactive, title: "an interactive session", wires: IN_OPENCODE };
 const SERVE: Mode =
     Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
 const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };
