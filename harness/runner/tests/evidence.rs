@@ -46,7 +46,7 @@ const NAMES: [(&str, &[&str]); 16] = [
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 19] = [
+const MISSED: [(&str, &str, &str); 20] = [
     ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
     ("child", "sleep", "a command that prints for ever is at work"),
     ("timer", "sleep", "a program that prints for ever is at work"),
@@ -71,6 +71,7 @@ const MISSED: [(&str, &str, &str); 19] = [
     ("permission", "no-connection", "Gemini CLI keeps no record that says what it asks, and asks nobody"),
     ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
     ("pipe", "unknown", "no rule knows a terminal whose reader waits for those that were left behind"),
+    ("question", "no-connection", "its lists of asks fail, so that nobody reads what it asks"),
     (
         "question",
         "stray-holds-pipe",
@@ -82,7 +83,7 @@ const MISSED: [(&str, &str, &str); 19] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 72] = [
+const OTHERS: [(&str, &str, &str); 73] = [
     ("B1", "B2", "a terminal is its stdin"),
     ("B1", "S1", PLAIN),
     ("B10", "B5", "that it ignores TERM shows when it is sent one"),
@@ -102,6 +103,7 @@ const OTHERS: [(&str, &str, &str); 72] = [
     ("C6", "B5", "the wrapper itself is looked at, and it does not read"),
     ("C7", "H1", "its records hold the result: that it did not arrive, its reader alone knows"),
     ("E1", "", WIRE),
+    ("E1", "M8", "its lists of asks fail, so that nobody reads what it asks"),
     ("E1", "P1", ASKS),
     ("E1", "Q1", ASKS),
     ("E3", "", WIRE),

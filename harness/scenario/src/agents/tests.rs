@@ -123,8 +123,8 @@ fn what_is_known_of_each_agent() {
     }
     expect![[r#"
         claude: Claude Code, claude; fake-claude claude; 2.0.77 None; ["model"]
-          print (Run): claude -p; a process, the inside of a Claude Code
-          json (Run): claude -p with messages out; a process, the inside of a Claude Code
+          print (Run): claude -p; a process, the inside of a Claude Code, the inside of a one-shot run
+          json (Run): claude -p with messages out; a process, the inside of a Claude Code, the inside of a one-shot run
           stream-json (Stdin): claude with messages both ways; a process, Claude's stream-json both ways, the inside of a Claude Code
           interactive (Interactive): claude on a terminal; a process, the inside of a Claude Code
           --permission-prompt-tool stdio
@@ -137,7 +137,7 @@ fn what_is_known_of_each_agent() {
           --permission-mode dontAsk
           --permission-mode acceptEdits
         opencode: opencode, opencode; fake-opencode opencode; 1.2.15 None; ["model", "server"]
-          run (Run): run; a process, the inside of an opencode
+          run (Run): run; a process, the inside of an opencode, the inside of a one-shot run
           serve (Serve): serve; opencode's HTTP, the inside of an opencode
           interactive (Interactive): an interactive session; a process, the inside of an opencode
           --auto
@@ -145,7 +145,7 @@ fn what_is_known_of_each_agent() {
           --port 0
           --yolo
         altimate: altimate-code, altimate-code; fake-altimate altimate; 0.8.10 Some("attach"); ["model", "server"]
-          run (Run): run; a process, the inside of an opencode
+          run (Run): run; a process, the inside of an opencode, the inside of a one-shot run
           serve (Serve): serve; opencode's HTTP, the inside of an opencode
           interactive (Interactive): an interactive session; a process, the inside of an opencode
           --auto
