@@ -66,7 +66,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "AskUserQuestion is refused as `Answer questions?` and listed as denied",
         &[V2],
         Recorded,
-        "ask-bypass-null, ask-default-null, io-ask-bypass",
+        "ask-bypass-null, ask-default-null, io-ask-bypass, scenario/ask-allowed",
     ),
     b(
         "AskUserQuestion is withheld without a permission prompt tool",
@@ -237,7 +237,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "Clive, known failures; anthropics/claude-code#16712",
     ),
     b("--disallowedTools takes a tool away", ALL, Recorded, "scenario/disallowed"),
-    b("dontAsk denies without asking", &[V2, V21], Recorded, "scenario/dont-ask"),
+    b("dontAsk denies without asking", &[V2, V21], Recorded, "scenario/dont-ask, scenario/ask-dont-ask"),
     b(
         "subagents: their tools on the wire with parent_tool_use_id, their result",
         &[V1, V2],
