@@ -50,6 +50,12 @@ impl Snapshot {
         self.tree.values().chain(self.around.values())
     }
 
+    /// The tree's processes, and those around it that are not above it: they hold the other end of something.
+    pub fn related(&self) -> impl Iterator<Item = &Process> {
+        let is_above = |pid: Pid| self.roots.iter().any(|root| self.descends(*root, pid));
+        self.tree.values().chain(self.around.values().filter(move |process| !is_above(process.pid)))
+    }
+
     /// Who holds the given end of a pipe or FIFO: process and descriptor.
     pub fn holders(&self, inode: u64, end: End) -> impl Iterator<Item = (&Process, &Descriptor)> {
         self.processes().flat_map(move |process| {

@@ -84,7 +84,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     unseen(&mut snapshot, &all);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
-        snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets, options.ask);
+        snapshot.agents = records::read(snapshot.related(), &snapshot.sockets, options.ask);
     }
     lacks::add(&mut snapshot);
     snapshot.took_us = us_between(began, now_ns());

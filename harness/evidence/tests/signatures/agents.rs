@@ -5,11 +5,20 @@
 use crate::play::{play, ready};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// As much of opencode's server as a reader of open asks needs. Any request that is not a GET ends it.
 pub fn serve(status: &str, question: &str, permission: &str, session: &str, message: &str) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    // its clients know where it listens if its starter does
+    let given = std::io::stdin().as_fd().try_clone_to_owned().expect("a copy");
+    let is_socket = rustix::fs::fstat(&given)
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Socket);
+    let listener = match is_socket {
+        true => TcpListener::from(given),
+        false => TcpListener::bind("127.0.0.1:0").expect("loopback"),
+    };
+    let mut clients = Vec::new();
     ready();
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { continue };
@@ -24,6 +33,13 @@ pub fn serve(status: &str, question: &str, permission: &str, session: &str, mess
         let request = String::from_utf8_lossy(&request).into_owned();
         assert!(request.starts_with("GET "), "only GET requests: {request}");
         let path = request.split([' ', '?']).nth(1).unwrap_or_default();
+        if path == "/event" {
+            let event = "data: {\"type\":\"server.connected\",\"properties\":{}}\n\n";
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(event.as_bytes()));
+            clients.push(stream);
+            continue;
+        }
         let body = match path {
             "/session/status" => status,
             "/question" => question,

@@ -84,6 +84,17 @@ pub fn all() -> Vec<Case> {
         hung("stray-in-a-session-of-its-own", "stray-holds-pipe", "B6", "outlived the command", |s| {
             stray(s, "away", "out");
         }),
+        hung("stray-at-a-terminal", "stray-holds-pipe", "B6", "outlived the command", stray_at_terminal),
+        hung("stray-that-is-an-agent-and-asks", "question-open", "Q1", "que_1", |s| {
+            stray_agent(s, "service=question id=que_1 questions=1 asking");
+        }),
+        moves("client-of-an-idle-server", Hung, "event-missed", Some("E1"), "nothing is under way", |s| {
+            client(s, "{}", "[]");
+        }),
+        moves("client-of-a-server-that-asks", Hung, "question-open", Some("Q1"), "Which database?", |s| {
+            client(s, BUSY, QUESTION);
+        }),
+        moves("client-of-a-busy-server", Waiting, "peer-wait", None, "began to answer", |s| client(s, BUSY, "[]")),
         moves("stray-writes-pipe", Hung, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
             stray(s, "noisy", "out")
         }),

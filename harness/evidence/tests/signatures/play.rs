@@ -68,6 +68,17 @@ pub fn play(words: &[String]) {
             let _ = child.stdout.take().expect("piped").read_to_end(&mut text);
             let _ = child.wait();
         }
+        // reads what its child, and what that leaves behind, write to a terminal
+        ["read-terminal-of", rest @ ..] => {
+            use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+            let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+            grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
+            let path = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
+            let slave = open(&path, OFlags::RDWR | OFlags::NOCTTY);
+            let mut child = again(rest).stdout(slave).spawn().expect("a child");
+            let _ = child.wait();
+            read(master.as_fd());
+        }
         // pipes its child's streams and does not read them
         ["ignore-output-of", rest @ ..] => {
             let mut child = again(rest).stdout(Stdio::piped()).spawn().expect("a child");
@@ -99,6 +110,11 @@ pub fn play(words: &[String]) {
         ["stray", "away", lifeline] => {
             setsid().expect("a session");
             play(&["stray", "quiet", lifeline].map(str::to_owned));
+        }
+        // an agent that was left behind, and whose log ends with this line
+        ["stray", "logged", line, lifeline] => {
+            setsid().expect("a session");
+            agents::logged(line, &["stray", "quiet", lifeline]);
         }
         // names itself, and computes until its lifeline ends
         ["stray", "spin", lifeline] => {
@@ -547,6 +563,12 @@ fn connected(mut stream: TcpStream, how: &str) {
         "ask-by-loop" => {
             stream.write_all(b"POST /v1/messages\r\n").expect("sent");
             let _ = stream.read(&mut [0; 16]);
+            epoll_of(&[stream.as_fd()], true);
+        }
+        // a client of opencode's server, which waits for its events
+        "listen" => {
+            stream.write_all(b"GET /event HTTP/1.1\r\n\r\n").expect("sent");
+            let _ = stream.read(&mut [0; 256]);
             epoll_of(&[stream.as_fd()], true);
         }
         // a request, and no byte of an answer

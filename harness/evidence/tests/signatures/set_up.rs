@@ -186,6 +186,28 @@ pub fn busy(stage: &mut Stage, status: &str, message: &str) {
     stage.start(command);
 }
 
+/// A client of opencode's server that waits for its events; the client is asked about, and the server is no child of it.
+pub fn client(stage: &mut Stage, status: &str, question: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let mut server = stage.agent("opencode", &["serve"], &["opencode-server", status, question, "[]", "{}", "[]"]);
+    server.stdin(std::os::fd::OwnedFd::from(listener));
+    let client = stage.player(&["connect", &address, "listen"]);
+    stage.start_behind(server, client);
+}
+
+/// An agent that asks, left behind by a command whose output is read to its end.
+pub fn stray_agent(stage: &mut Stage, line: &str) {
+    let lifeline = lifeline(stage);
+    plain(stage, &["read-output-of", "out", "leave-agent", "opencode", "stray", "logged", line, &lifeline]);
+}
+
+/// What was left behind at a terminal whose other side is read to its end.
+pub fn stray_at_terminal(stage: &mut Stage) {
+    let lifeline = lifeline(stage);
+    plain(stage, &["read-terminal-of", "leave", "stray", "away", &lifeline]);
+}
+
 /// An agent that runs without a person, with nothing on its standard input.
 pub fn agent(stage: &mut Stage, name: &str, first: &[&str], words: &[&str]) {
     let command = stage.agent(name, first, words);

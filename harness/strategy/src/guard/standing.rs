@@ -80,7 +80,7 @@ pub(super) const OF_A_TOOL: Span = Span::mins(65);
 pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; if several fit, the first counts.
-pub const LIMITS: [Limit; 37] = [
+pub const LIMITS: [Limit; 39] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", After::Person, "the agent asks, and nobody answers"),
@@ -122,6 +122,11 @@ pub const LIMITS: [Limit; 37] = [
     closed_below(
         "stdin-open",
         "a process below the agent waits for its stdin, and whoever holds it waits for that process",
+    ),
+    closed_below("question-open", "an agent below the agent asks, and it runs where nobody can answer"),
+    closed_below(
+        "permission-open",
+        "an agent below the agent asks for a permission, and it runs where nobody can answer",
     ),
     below("mutual-pipe", After::Fixed(HELD), "two processes below the agent wait for each other's pipe"),
     below("mutual-wait", After::Fixed(HELD), "two processes below the agent wait for each other"),

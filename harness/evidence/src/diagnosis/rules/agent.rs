@@ -235,6 +235,38 @@ pub fn mute_server(view: &View<'_>, process: &Process) -> Option<Finding> {
     Some(Finding { mechanism: Some("X1"), ..finding.because(because) })
 }
 
+/// A client of an agent's server, of which that server itself says what it waits for: an answer, or nothing at all, so that
+/// the event that the client listens for was missed or is never sent.
+pub fn at_server(view: &View<'_>, process: &Process, socket: &Socket) -> Option<Finding> {
+    let peer = socket.peer?;
+    let mut holders = view.after.socket_holders(peer).map(|(holder, _)| holder);
+    let server = holders.find(|holder| kind::serves(holder) && record(view, holder.pid).is_some())?;
+    let agent = record(view, server.pid)?;
+    if view.agent(process.pid).is_some_and(|agent| !kind::headless(agent, process)) {
+        return None;
+    }
+    let (name, other) = (view.name(process.pid), view.name(server.pid));
+    if !agent.asks.is_empty() {
+        let found = says(view, server)?;
+        let because = format!("{}; {name} is its client", found.because);
+        return Some(found.because(because));
+    }
+    if agent.busy != Some(0) || !agent.running.is_empty() {
+        return None;
+    }
+    let text = format!("{name} waits for events of {other} at {}, which says that nothing is under way", socket.remote);
+    let ends = format!(
+        "a new task for {other}, or a client that asks for the sessions' status when it (re)connects; from outside: {}",
+        end_it(view, process.pid)
+    );
+    let because = format!(
+        "no session is busy there and no ask is open ({}), and no more than signs of life come: the event that ends the wait was missed, or never sent; a client that is there for the next task looks the same",
+        agent.sources.join(", ")
+    );
+    let finding = Finding::hung(process.pid, "event-missed", "E1", text).ends(ends).because(because);
+    Some(finding.guess().rank(rank::FRESH))
+}
+
 /// What an agent says is under way although its processes are idle: a tool of which nothing runs, a turn that is
 /// complete.
 fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {

@@ -133,6 +133,7 @@ impl<'a> Rules<'_, 'a> {
     fn input(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
         match &fd.what {
             Object::Tty { .. } => terminal::read(self.view, process, wait, fd),
+            Object::Master { index } => pipe::master(self.view, process, fd, *index),
             Object::Pipe { .. } | Object::Fifo { .. } => self.channel(process, wait, fd),
             Object::Socket { .. } => {
                 let socket = self.view.socket(fd)?;

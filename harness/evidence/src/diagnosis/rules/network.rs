@@ -3,7 +3,7 @@
 //! Invariant: a peer is silent only after the limit that the caller gave; before, it is waited for. Of several
 //! connections the one that was used last decides: clients keep others for later, and those are silent.
 
-use super::{On, Wait, end_it, left};
+use super::{On, Wait, agent, end_it, left};
 use crate::data::{Family, Process, Socket, SocketState, State, Thread, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -12,6 +12,9 @@ use rehang_scenario::text::duration;
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
 /// record. The event of a token has a hundred and more.
 const KEEPALIVE_BYTES: u64 = 64;
+/// The most bytes of an event that says only that the server lives: opencode's `server.heartbeat`, 57 bytes and the frame
+/// of a chunk in 1.2.15, with an id of 30 characters in 1.18.33.
+const HEARTBEAT_BYTES: u64 = 128;
 /// The pieces in which the head of an answer and its first event may come.
 const HEAD_PIECES: u32 = 3;
 
@@ -141,6 +144,14 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     }
     let came = view.received(socket);
     let pieces = view.received_pieces(socket);
+    // a server that sends not even signs of life is silent, which says more
+    let lives = socket.traffic.is_some_and(|traffic| traffic.since_received_ms < view.limits.silent_ms);
+    if lives
+        && came <= pieces * HEARTBEAT_BYTES
+        && let Some(finding) = agent::at_server(view, process, socket)
+    {
+        return Some(finding);
+    }
     if agent && came > 0 && came <= pieces * KEEPALIVE_BYTES {
         let text = format!(
             "{name} waits for the model's answer at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",

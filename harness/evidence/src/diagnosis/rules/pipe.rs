@@ -3,7 +3,7 @@
 //! Invariant: a wait for a live descendant is explained by what that descendant waits for; only a holder that has
 //! escaped makes the reader count as its hostage.
 
-use super::{Rules, Wait, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
+use super::{Rules, Wait, agent, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
 use crate::data::{Descriptor, End, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -32,7 +32,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         );
     }
     if !strays.is_empty() {
-        return Some(hostage(view, process, fd, &strays));
+        return Some(asking(view, pid, &writers, &strays).unwrap_or_else(|| hostage(view, process, fd, &strays)));
     }
     if wait.polled || writers.is_empty() {
         return None;
@@ -106,6 +106,22 @@ fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     }
     let stranger = other.ppid != process.ppid && !view.ancestors(process.pid).any(|above| above == other.ppid);
     adopted || leaderless || (stranger && view.after.tree.contains_key(&writer))
+}
+
+/// What an agent asks that escaped, or runs below what did.
+fn asking(view: &View<'_>, reader: Pid, writers: &[Pid], strays: &[Pid]) -> Option<Finding> {
+    let has_escaped = |writer: Pid| strays.iter().any(|stray| view.after.descends(writer, *stray));
+    let mut asks = writers.iter().filter(|writer| has_escaped(**writer)).filter_map(|writer| view.process(*writer));
+    let found = asks.find_map(|process| agent::says(view, process).filter(|found| found.verdict == Verdict::Hung))?;
+    let because = format!("{}; {} reads its output to the end", found.because, view.name(reader));
+    Some(found.because(because))
+}
+
+/// A wait for what is written at a terminal, by whoever holds the other side of it: a wrapper, a terminal emulator.
+pub fn master(view: &View<'_>, process: &Process, fd: &Descriptor, index: u32) -> Option<Finding> {
+    let writers: Vec<Pid> = view.at_terminal(index).filter(|pid| *pid != process.pid).collect();
+    let all_escaped = !writers.is_empty() && writers.iter().all(|writer| escaped(view, process, *writer));
+    all_escaped.then(|| hostage(view, process, fd, &writers))
 }
 
 /// Whether its parent is a process that adopts orphans.

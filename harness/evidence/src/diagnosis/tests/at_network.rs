@@ -311,3 +311,50 @@ fn a_server_is_stuck_if_nothing_that_it_waits_for_could_come() {
         ("it does not listen", deaf),
     ]));
 }
+
+#[test]
+fn a_client_knows_what_its_server_says() {
+    let ask = Ask { kind: "question".into(), id: "id_1".into(), text: "why".into(), ..Ask::default() };
+    let idle = || Agent { pid: 20, busy: Some(0), sources: vec!["GET /x".into()], ..Agent::default() };
+    let at = |socket_: Socket, args: &[&str], says: Agent| {
+        let server = started(socket(process(20, 1, "opencode"), 7, 81), &["opencode", args[0]]);
+        let socket_ = Socket { peer: Some(81), ..socket_ };
+        look(false, socket_).both(|s| {
+            s.around.insert(20, server.clone());
+            s.agents = vec![says.clone()];
+        })
+    };
+    let served = |says: Agent| at(connection(80, 5), &["serve"], says);
+    let person = |mut look: Look| {
+        for s in [&mut look.before, &mut look.after] {
+            let process = s.tree.get_mut(&11).unwrap();
+            *process = started(process.clone(), &["opencode", "attach"]);
+        }
+        look
+    };
+    expect![[r#"
+        nothing is under way: Hung event-missed E1 (Guess): curl (11) waits for events of opencode (20) at 93.184.216.34:443, which says that nothing is under way | a new task for opencode (20), or a client that asks for the sessions' status when it (re)connects; from outside: kill 11 | no session is busy there and no ask is open (GET /x), and no more than signs of life come: the event that ends the wait was missed, or never sent; a client that is there for the next task looks the same
+        signs of life: Hung event-missed E1 (Guess): curl (11) waits for events of opencode (20) at 93.184.216.34:443, which says that nothing is under way | a new task for opencode (20), or a client that asks for the sessions' status when it (re)connects; from outside: kill 11 | no session is busy there and no ask is open (GET /x), and no more than signs of life come: the event that ends the wait was missed, or never sent; a client that is there for the next task looks the same
+        more than that: Waiting peer-talks - (Likely): curl (11) waits for its peer at 93.184.216.34:443, which talks (129 bytes in 1s) | the end of the answer | keep-alive lines without content look the same from outside
+        not even signs of life: Hung peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
+        a session is busy: Waiting peer-wait - (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 5ms | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+        nothing was asked: Waiting peer-wait - (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 5ms | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+        a tool runs: Waiting peer-wait - (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 5ms | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+        it asks: Hung question-open Q1 (Certain): opencode (20) waits for the answer to its question “why”, and nobody answers | an answer; from outside: kill 20 | it says so itself: GET /x; curl (11) is its client
+        it is no server: Waiting peer-wait - (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 5ms | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+        another says so: Waiting peer-wait - (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 5ms | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+        a person's client: Waiting peer-wait - (Likely): opencode (11) waits for the model at 93.184.216.34:443, which began to answer and has been silent for 5ms | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+    "#]].assert_eq(&all_answers(vec![
+        ("nothing is under way", served(idle())),
+        ("signs of life", came(served(idle()), 128, 1)),
+        ("more than that", came(served(idle()), 129, 1)),
+        ("not even signs of life", at(connection(80, 60_000), &["serve"], idle())),
+        ("a session is busy", served(Agent { busy: Some(1), ..idle() })),
+        ("nothing was asked", served(Agent { busy: None, ..idle() })),
+        ("a tool runs", served(Agent { running: vec!["bash".into()], ..idle() })),
+        ("it asks", served(Agent { asks: vec![ask.clone()], busy: Some(1), ..idle() })),
+        ("it is no server", at(connection(80, 5), &["run"], idle())),
+        ("another says so", served(Agent { pid: 21, ..idle() })),
+        ("a person's client", person(served(idle()))),
+    ]));
+}

@@ -9,7 +9,7 @@ mod claude;
 mod http;
 mod opencode;
 
-use crate::data::{Agent, Pid, Process, Socket};
+use crate::data::{Agent, Process, Socket};
 use crate::kind;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,9 +21,13 @@ const MAX_AGENTS: usize = 16;
 /// The most characters of a question that are kept.
 pub const MAX_TEXT: usize = 200;
 
-/// What the agents of a tree say; their servers are asked only if `ask` is set.
-pub fn read(tree: &BTreeMap<Pid, Process>, sockets: &BTreeMap<u64, Socket>, ask: bool) -> Vec<Agent> {
-    let agents = tree.values().filter_map(|process| Some((process, kind::of(process)?))).take(MAX_AGENTS);
+/// What the agents among these processes say; their servers are asked only if `ask` is set.
+pub fn read<'a>(
+    processes: impl Iterator<Item = &'a Process>,
+    sockets: &BTreeMap<u64, Socket>,
+    ask: bool,
+) -> Vec<Agent> {
+    let agents = processes.filter_map(|process| Some((process, kind::of(process)?))).take(MAX_AGENTS);
     let read = |(process, kind): (&Process, &'static kind::Kind)| {
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
@@ -75,6 +79,7 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Pid;
     use crate::read::staged::Staged;
     use std::process::{Command, Stdio};
 
@@ -82,13 +87,13 @@ mod tests {
     fn each_agent_of_a_tree_is_one() {
         let process = |pid: Pid, name: &str| {
             let args = vec![name.to_owned(), "serve".to_owned()];
-            (pid, Process { pid, comm: name.to_owned(), args, ..Process::default() })
+            Process { pid, comm: name.to_owned(), args, ..Process::default() }
         };
         let names = ["opencode", "altimate", "pawwork", "claude", "codex", "bash"];
         // none of these processes exists
         let first = Pid::MAX - 10;
-        let tree = names.iter().zip(first..).map(|(name, pid)| process(pid, name)).collect();
-        let found = read(&tree, &BTreeMap::new(), true);
+        let tree: Vec<Process> = names.iter().zip(first..).map(|(name, pid)| process(pid, name)).collect();
+        let found = read(tree.iter(), &BTreeMap::new(), true);
         let told: Vec<_> =
             found.iter().map(|agent| (agent.pid - first, agent.name.as_str(), agent.form.as_str())).collect();
         let wanted = [
@@ -99,8 +104,8 @@ mod tests {
             (4, "codex", ""),
         ];
         assert_eq!(told, wanted);
-        let many = (first - 20..first).map(|pid| process(pid, "codex")).collect();
-        assert_eq!(read(&many, &BTreeMap::new(), true).len(), 16);
+        let many: Vec<Process> = (first - 20..first).map(|pid| process(pid, "codex")).collect();
+        assert_eq!(read(many.iter(), &BTreeMap::new(), true).len(), 16);
     }
 
     #[test]

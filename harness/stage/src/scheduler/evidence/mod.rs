@@ -122,13 +122,13 @@ impl Hub<'_> {
         dress(&mut snapshot);
         self.burned.show(&mut snapshot, self.now);
         let mut agents = Vec::new();
-        for pid in snapshot.tree.keys().copied().collect::<Vec<Pid>>() {
+        for pid in snapshot.related().map(|process| process.pid).collect::<Vec<Pid>>() {
             let Some(proc) = proc_of(pid) else { continue };
             let Some(records) = self.records.get(self.kernel.role(proc)) else { continue };
             if self.model_listener.is_none() {
                 talk_to_model(&mut snapshot, pid, records, self.now);
             }
-            let process = snapshot.tree.get(&pid);
+            let process = snapshot.process(pid);
             // one that fails a few times is asked again by the next look
             let fails = |path: &str| {
                 self.faults.iter().any(|fault| matches!(fault, Fault::Get(get) if get.times == 0 && get.fits(path)))
