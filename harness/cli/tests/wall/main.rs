@@ -25,7 +25,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// What shows something else on the wall clock: the scenario, the verdict, the signature, whether it is closed in, why.
-const DIFFER: [(&str, Verdict, &str, bool, &str); 4] = [
+const DIFFER: [(&str, Verdict, &str, bool, &str); 5] = [
+    (
+        "altimate/nested-agent[run]",
+        Verdict::Hung,
+        "stray-holds-pipe",
+        true,
+        "the fake agent that a tool starts keeps no log open, in which the reader would find what it asks",
+    ),
     (
         "startup/mcp-elicitation",
         Verdict::Waiting,
