@@ -45,12 +45,14 @@ const LEFT_ALONE_S: u64 = 6_000;
 const ENDED: i64 = 123;
 
 /// Hangs that are ended with another cause than their signature, and why.
-const OTHERWISE: [(&str, &str, &str); 23] = [
+const OTHERWISE: [(&str, &str, &str); 25] = [
     ("pager", "idle", NO_LIMIT),
     ("editor", "idle", NO_LIMIT),
     ("editor-on-stderr", "idle", NO_LIMIT),
     ("fifo-open", "idle", NO_LIMIT_OF_THE_AGENT),
     ("fifo-open-to-write", "idle", NO_LIMIT_OF_THE_AGENT),
+    ("client-of-an-idle-server", "idle", "what is a guess ends no run"),
+    ("client-of-a-server-that-asks", "idle", ASKS_NOBODY),
     ("flock", "idle", NO_LIMIT),
     ("posix-lock", "idle", NO_LIMIT),
     ("sqlite-lock", "idle", NO_LIMIT),

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(problems("watcher@pr3"), "");
         let said = [
             ("wacher", "error: no strategy is called `wacher`", "did you mean `watcher`?"),
-            ("watcher@pr4", "error: there is no `watcher@pr4`", "did you mean `watcher@pr3`?"),
+            ("watcher@pr4", "error: there is no `watcher@pr4`", "did you mean `watcher@pr2`?"),
             ("watcher@pr3(idel=5m)", "error: `watcher@pr3` has no parameter `idel`", "did you mean `idle`?"),
         ];
         for (name, error, label) in said {

@@ -17,7 +17,18 @@ pub const SIGNALS: [&str; 12] =
 /// Those of them that no process can ignore (signal(7)).
 pub const UNSTOPPABLE: [&str; 2] = ["KILL", "STOP"];
 /// Commands of the opencode companion.
-pub const COMPANION_COMMANDS: [&str; 5] = ["heal", "heal --dry-run", "status", "result", "cancel"];
+pub const COMPANION_COMMANDS: [&str; 10] = [
+    "heal",
+    "heal --dry-run",
+    "heal --all",
+    "status",
+    "status --all",
+    "status task-1",
+    "status task-2",
+    "task-resume-candidate",
+    "result",
+    "cancel",
+];
 
 /// Variables of the dynamic loader, of the C library and of rehang, by what they begin with (ld.so(8)).
 const RESERVED: [&str; 4] = ["LD_", "GLIBC_TUNABLES", "GCONV_PATH", "REHANG_"];

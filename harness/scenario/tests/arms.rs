@@ -316,7 +316,7 @@ fn an_agent_plays_what_it_can_and_nothing_else() {
                 4:18-11 Claude Code has no server to reach
             claude = {} | people = [{ via = "tty", sees = "screen", does = "stop" }]
             opencode = {} | people = [{ via = "companion", does = { run = "heal --dry-run" } }, { via = "companion", does = { run = "xyzzy" } }]
-                4:104-7 unknown command of the companion `xyzzy` | there are `heal`, `heal --dry-run`, `status`, `result`, `cancel`
+                4:104-7 unknown command of the companion `xyzzy` | there are `heal`, `heal --dry-run`, `heal --all`, `status`, `status --all`, `status task-1`, `status task-2`, `task-resume-candidate`, `result`, `cancel`
             opencode = {} | people = [{ via = "http", sees = "blocker", does = "stop" }]
                 4:33-9 only PawWork lists blockers
             pawwork = {} | people = [{ via = "http", sees = "blocker", does = "dispose" }, { via = "http", does = { leave = "1s" } }]

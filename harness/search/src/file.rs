@@ -335,6 +335,10 @@ turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say
             breaks = ["double-or-invented-reply", "attributed-to-user"]
 
             [[expect]]
+            strategies = ["watcher@pr2", "heal@pr3", "heal@pr5", "monitor@pr5"]
+            outcome = { stopped = "prompt-timeout" }
+
+            [[expect]]
             strategies = ["watcher@pr3", "watcher@desc"]
             outcome = { stopped = "idle" }
 
@@ -342,10 +346,6 @@ turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say
             strategies = ["watcher@pr5"]
             outcome = { stopped = "idle" }
             breaks = ["untrue-report"]
-
-            [[expect]]
-            strategies = ["heal@pr3", "heal@pr5", "monitor@pr5"]
-            outcome = { stopped = "prompt-timeout" }
 
             [[expect]]
             strategies = ["monitor@pr3"]

@@ -72,6 +72,7 @@ mod tests {
             auto-approve@v1: no bound
             auto-approve@v2: no bound, relays stdin
             cli-manager: no bound, relays stdin
+            watcher@pr2: at most 1810s, sends the prompt
             watcher@pr3: at most 14410s, sends the prompt
             watcher@pr5: at most 14410s, sends the prompt
             watcher@desc: at most 14410s, sends the prompt
@@ -109,6 +110,7 @@ mod tests {
             auto-approve@v1
             auto-approve@v2
             cli-manager
+            watcher@pr2
             watcher@pr3
             watcher@pr5
             watcher@desc

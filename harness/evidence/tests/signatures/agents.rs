@@ -36,7 +36,7 @@ pub fn serve(status: &str, question: &str, permission: &str, session: &str, mess
         if path == "/event" {
             let event = "data: {\"type\":\"server.connected\",\"properties\":{}}\n\n";
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(event.as_bytes()));
+            let _ = stream.write_all(format!("{head}{event}").as_bytes());
             clients.push(stream);
             continue;
         }

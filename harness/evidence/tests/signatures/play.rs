@@ -568,7 +568,12 @@ fn connected(mut stream: TcpStream, how: &str) {
         // a client of opencode's server, which waits for its events
         "listen" => {
             stream.write_all(b"GET /event HTTP/1.1\r\n\r\n").expect("sent");
-            let _ = stream.read(&mut [0; 256]);
+            let (mut heard, mut part) = (Vec::new(), [0; 256]);
+            // an event that is left unread would wake the loop
+            while !heard.ends_with(b"}\n\n") {
+                let n = stream.read(&mut part).expect("the server answers");
+                heard.extend_from_slice(&part[..n]);
+            }
             epoll_of(&[stream.as_fd()], true);
         }
         // a request, and no byte of an answer

@@ -190,7 +190,7 @@ pub fn busy(stage: &mut Stage, status: &str, message: &str) {
 pub fn client(stage: &mut Stage, status: &str, question: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let address = listener.local_addr().expect("an address").to_string();
-    let mut server = stage.agent("opencode", &["serve"], &["opencode-server", status, question, "[]", "{}", "[]"]);
+    let mut server = stage.bare_agent("opencode", &["serve"], &["opencode-server", status, question, "[]", "{}", "[]"]);
     server.stdin(std::os::fd::OwnedFd::from(listener));
     let client = stage.player(&["connect", &address, "listen"]);
     stage.start_behind(server, client);

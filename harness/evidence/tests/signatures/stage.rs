@@ -90,6 +90,13 @@ impl Stage {
         self.with_words(command, &[], words)
     }
 
+    /// The same under the name of an agent.
+    pub fn bare_agent(&self, name: &str, first: &[&str], words: &[&str]) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0(name);
+        self.with_words(command, first, words)
+    }
+
     /// A command that plays `words` under the name of an agent.
     pub fn agent(&self, name: &str, first: &[&str], words: &[&str]) -> Command {
         self.plays(Some(name), first, words)

@@ -238,6 +238,13 @@ fn claim(text: &str) -> Option<Claim> {
         let status = &status[..status.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(status.len())];
         return over(status);
     }
+    // a change that the companion's monitor tells
+    if let Some((_, told)) = text.strip_prefix("opencode ").and_then(|text| text.split_once(": "))
+        && let Some((status, _)) = told.split_once('/')
+        && !status.contains(' ')
+    {
+        return if status == "running" { Some(Claim::Running) } else { over(status) };
+    }
     let running = ["still running", "still starting", "still investigating", "still finalizing", "still queued"];
     let status = text.trim_start().starts_with("running");
     (status || running.iter().any(|word| text.contains(word))).then_some(Claim::Running)
@@ -253,6 +260,9 @@ fn printed(said: &serde_json::Value) -> Option<Claim> {
     let of = |status: String| if status == "running" { Some(Claim::Running) } else { over(&status) };
     if let Some(first) = said.get("running").and_then(|all| all.get(0)) {
         return of(status(first)?);
+    }
+    if let Some(one) = said.get("job").and_then(status) {
+        return of(one);
     }
     if let Some(last) = said.get("latestFinished").and_then(status) {
         return of(last);

@@ -218,6 +218,8 @@ impl Actor for WrapperHost {
 
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError> {
         debug_assert_eq!(hub.actor, self.seat);
+        // what becomes due by what it hears now is a step of its own: others may come between
+        let was_due = self.host.deadline().is_some_and(|t| t <= hub.now);
         if self.reopen.is_some_and(|t| t <= hub.now) {
             self.reopen = None;
             self.listen(hub, name)?;
@@ -230,7 +232,7 @@ impl Actor for WrapperHost {
                 self.see(hub, name, seen)?;
             }
         }
-        if (!self.over || self.lingers) && self.host.deadline().is_some_and(|t| t <= hub.now) {
+        if was_due && (!self.over || self.lingers) && self.host.deadline().is_some_and(|t| t <= hub.now) {
             self.see(hub, name, Seen::Tick)?;
         }
         Ok(())

@@ -16,8 +16,6 @@ use std::collections::VecDeque;
 
 /// How long a dead worker's session must have been unchanged before its job is failed (PR 3, PR 5).
 pub const STILL: Span = Span::secs(60);
-/// The time from the status of a job that its worker ended to its data file: two writes, with a tick between them.
-const WRITE: Span = Span::ms(1);
 /// The most commands that wait for the one that runs; a person types no more.
 const COMMANDS_MAX: usize = 16;
 
@@ -40,8 +38,13 @@ pub struct Companion {
 /// A command that heals first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
-    Heal { dry: bool },
+    Heal {
+        dry: bool,
+    },
     Status,
+    /// Of one id, which is the job's or not.
+    StatusOf(bool),
+    ResumeCandidate,
     Result,
     Monitor,
 }
@@ -105,7 +108,11 @@ impl Companion {
         let words: Vec<&str> = command.split_whitespace().collect();
         match words.as_slice() {
             ["heal", flags @ ..] => self.run(now, Run::Heal { dry: flags.contains(&"--dry-run") }, acts),
+            ["status", id] if !id.starts_with("--") => {
+                self.run(now, Run::StatusOf(TASK.starts_with(id)), acts);
+            }
             ["status", ..] => self.run(now, Run::Status, acts),
+            ["task-resume-candidate", ..] => self.run(now, Run::ResumeCandidate, acts),
             ["result", ..] => self.run(now, Run::Result, acts),
             ["cancel", ..] => self.cancel(now, acts),
             _ => acts.push(Act::Say(format!("unknown command: {command}"))),
@@ -224,6 +231,11 @@ impl Companion {
                 "actions": [{"id": TASK, "action": action, "details": details}],
             }),
             Run::Status => job.map_or(Value::Null, Job::status_json),
+            Run::StatusOf(known) => {
+                let none = json!({"workspaceRoot": ".", "job": null});
+                job.filter(|_| known).map_or(none, |job| job.one_json(now))
+            }
+            Run::ResumeCandidate => job.map_or(Value::Null, Job::resume_json),
             Run::Result => job.map_or(Value::Null, |job| job.result_json(now)),
             Run::Monitor => {
                 self.polled = true;
@@ -262,7 +274,8 @@ impl Companion {
                 Settled::Completed(text) => job.end(now, Status::Completed, text, false),
                 Settled::Stopped(_, text) | Settled::Failed(text) => job.end(now, Status::Failed, text, false),
             }
-            self.writes = Some(now + WRITE);
+            // the next of its writes, at the same time: what comes between them is a matter of the order
+            self.writes = Some(now);
         }
         self.settle(settled, acts);
     }
@@ -406,6 +419,9 @@ impl Run {
             Run::Status => 2,
             Run::Result => 3,
             Run::Monitor => 4,
+            Run::StatusOf(false) => 5,
+            Run::StatusOf(true) => 6,
+            Run::ResumeCandidate => 7,
         });
     }
 }

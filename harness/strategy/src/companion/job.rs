@@ -121,6 +121,41 @@ impl Job {
         job
     }
 
+    /// How long it has run, as `status` says it: `2m 5s`.
+    pub fn elapsed(&self, now: VTime) -> String {
+        let ms = now.since(self.created).as_ms();
+        let (s, m) = (ms / 1_000, ms / 60_000);
+        match ms {
+            0..1_000 => format!("{ms}ms"),
+            1_000..60_000 => format!("{s}s"),
+            60_000..3_600_000 => format!("{m}m {}s", s % 60),
+            _ => format!("{}h {}m", m / 60, m % 60),
+        }
+    }
+
+    /// The last line of its log, without the time of day; it is shown of a job that runs. The worker writes one for each
+    /// phase and none while its prompt is under way.
+    pub fn log_line(&self) -> Option<&'static str> {
+        (self.status == Status::Running).then_some("[investigating] Running task...")
+    }
+
+    /// What `status ID --json` prints, where the id is a job's or the beginning of one.
+    pub fn one_json(&self, now: VTime) -> Value {
+        let mut job = self.json();
+        job["elapsed"] = json!(self.elapsed(now));
+        if let Some(line) = self.log_line() {
+            job["progressPreview"] = json!(line);
+        }
+        json!({"workspaceRoot": ".", "job": job})
+    }
+
+    /// What `task-resume-candidate --json` prints: a job that runs or is completed has a session to go on with, one that
+    /// was called failed has none.
+    pub fn resume_json(&self) -> Value {
+        let session = self.session.as_ref().filter(|_| matches!(self.status, Status::Completed | Status::Running));
+        json!({"available": session.is_some(), "jobId": session.map(|_| TASK), "opencodeSessionId": session})
+    }
+
     /// What `status --json` prints.
     pub fn status_json(&self) -> Value {
         let (running, finished) = match self.status.is_over() {

@@ -38,6 +38,15 @@ use watcher::{STREAM_STALL, SendPrompt};
 /// All of the companion's strategies.
 pub const ENTRIES: &[Entry] = &[
     Entry {
+        name: "watcher@pr2",
+        seat: Seat::Outside,
+        origin: "tasict/opencode-plugin-cc PR 2 (c378dfdf), 2.1",
+        summary: "polls the last message for a completion, up to 30 min, and for nothing else; a failed POST ends it at once",
+        speaks: &[Wire::OpencodeHttp],
+        params: &[POLL, PROMPT_TIMEOUT_PR2],
+        build: |params| watcher(Version::Pr2, params),
+    },
+    Entry {
         name: "watcher@pr3",
         seat: Seat::Outside,
         origin: "tasict/opencode-plugin-cc PR 3 (deb34193), 2.1",
@@ -105,6 +114,8 @@ pub const ENTRIES: &[Entry] = &[
 /// The revision of the companion that is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
+    /// tasict's PR 2.
+    Pr2,
     /// tasict's PR 3.
     Pr3,
     /// tasict's PR 5.
@@ -158,6 +169,7 @@ const IDLE_DEFAULT_DESC: Span = Span::secs(600);
 const MISSES_DEFAULT: u32 = 3;
 const POLL_DEFAULT: Span = Span::secs(5);
 const PROMPT_TIMEOUT_DEFAULT: Span = Span::hours(4);
+const PROMPT_TIMEOUT_DEFAULT_PR2: Span = Span::mins(30);
 
 const IDLE_DOC: &str = "how long one signature of the last message may stand (OPENCODE_IDLE_TIMEOUT_MS)";
 const IDLE_PR3: Param = Param { name: "idle", default: Value::SpanOr(IDLE_DEFAULT_PR3), doc: IDLE_DOC };
@@ -177,6 +189,11 @@ const PROMPT_TIMEOUT: Param = Param {
     name: "prompt_timeout",
     default: Value::SpanOr(PROMPT_TIMEOUT_DEFAULT),
     doc: "the longest prompt (OPENCODE_PROMPT_TIMEOUT_MS, 4 h since PR 3)",
+};
+const PROMPT_TIMEOUT_PR2: Param = Param {
+    name: "prompt_timeout",
+    default: Value::SpanOr(PROMPT_TIMEOUT_DEFAULT_PR2),
+    doc: "the longest prompt (OPENCODE_PROMPT_TIMEOUT_MS, 30 min in PR 2)",
 };
 const TERMINAL: Param = Param {
     name: "terminal",
@@ -206,21 +223,26 @@ fn rules(version: Version, params: &Params) -> Rules {
         span => span,
     };
     let idle = match version {
-        Version::Pr3 => IDLE_DEFAULT_PR3,
+        // PR 2 has none
+        Version::Pr2 | Version::Pr3 => IDLE_DEFAULT_PR3,
         Version::Pr5 => IDLE_DEFAULT_PR5,
         Version::Desc => IDLE_DEFAULT_DESC,
+    };
+    let prompt_timeout = match version {
+        Version::Pr2 => PROMPT_TIMEOUT_DEFAULT_PR2,
+        _ => PROMPT_TIMEOUT_DEFAULT,
     };
     Rules {
         version,
         watches: true,
-        lenient: version != Version::Pr3 && params.word("terminal") != "strict",
+        lenient: !matches!(version, Version::Pr2 | Version::Pr3) && params.word("terminal") != "strict",
         idle: span("idle", idle),
         misses: match params.count("misses") {
             0 => MISSES_DEFAULT,
             misses => misses,
         },
         poll: span("poll", POLL_DEFAULT),
-        prompt_timeout: span("prompt_timeout", PROMPT_TIMEOUT_DEFAULT),
+        prompt_timeout: span("prompt_timeout", prompt_timeout),
     }
 }
 

@@ -1,10 +1,12 @@
 //! The monitor hook: a loop that asks for the job's status and tells its user what it hears (seed 2.4).
 //!
-//! Invariant: it says something only on a change, at a heartbeat and at an end, and does not settle the run before it
+//! Its lines are without the time of day.
+//!
+//! Invariant: it says something only on a change (of status, phase or the log's last line), at a heartbeat and at an end, and does not settle the run before it
 //! has said so: for its user the run is over when `TERMINAL=` comes, up to one poll late.
 
 use super::heal::Companion;
-use super::job::{Job, Status};
+use super::job::{Status, TASK};
 use crate::canon::{option, settled};
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Span, VTime};
@@ -27,7 +29,7 @@ pub struct Monitor {
     at: Option<VTime>,
     polls: u32,
     unchanged: u32,
-    said: Option<(Status, &'static str)>,
+    said: Option<(Status, &'static str, Option<&'static str>)>,
     held: Option<Settled>,
 }
 
@@ -40,39 +42,37 @@ impl Monitor {
     fn heard(&mut self, now: VTime, acts: &mut Vec<Act>) {
         let Some(job) = self.companion.job() else { return };
         self.polls = self.polls.saturating_add(1);
-        let state = (job.status, job.phase);
-        if job.status.is_over() {
-            let result: String = job.text.chars().take(RESULT_CHARS).collect();
-            acts.push(Act::Say(format!("TERMINAL={}\n{result}", job.status.word())));
-            self.at = None;
-            acts.extend(self.held.take().map(Act::Settle));
-            return;
-        }
+        let state = (job.status, job.phase, job.log_line());
+        let (status, phase, elapsed) = (job.status.word(), job.phase, job.elapsed(now));
         if self.said != Some(state) {
             self.said = Some(state);
             self.unchanged = 0;
-            acts.push(Act::Say(format!("{}/{} | {}", job.status.word(), job.phase, log_line(job))));
+            let line = job.log_line().map(|line| format!(" — {line}")).unwrap_or_default();
+            acts.push(Act::Say(format!("opencode {TASK}: {status}/{phase} (elapsed {elapsed}){line}")));
         } else {
             self.unchanged += 1;
             if self.unchanged >= self.heartbeat {
                 self.unchanged = 0;
-                let elapsed = now.since(job.created).as_ms() / 1_000;
-                let (status, phase) = (job.status.word(), job.phase);
-                acts.push(Act::Say(format!("heartbeat — still {status}/{phase} (elapsed {elapsed}s)")));
+                let text = format!("opencode {TASK}: heartbeat — still {status}/{phase} (elapsed {elapsed})");
+                acts.push(Act::Say(text));
             }
+        }
+        if job.status.is_over() {
+            let result: String = job.text.chars().take(RESULT_CHARS).collect();
+            acts.push(Act::Say(format!("opencode {TASK} TERMINAL={status} — result summary:\n{result}")));
+            self.at = None;
+            acts.extend(self.held.take().map(Act::Settle));
+            return;
         }
         self.at = Some(now + POLL);
         if self.max_polls.is_some_and(|most| self.polls >= most) {
-            acts.push(Act::Say(format!("TERMINAL=timeout — monitor gave up after {} polls", self.polls)));
+            let polls = self.polls;
+            let last = format!("last status: {status}/{phase}");
+            acts.push(Act::Say(format!(
+                "opencode {TASK} TERMINAL=timeout — monitor gave up after {polls} polls ({last})"
+            )));
             self.at = None;
         }
-    }
-}
-
-fn log_line(job: &Job) -> &'static str {
-    match job.status {
-        Status::Queued => "queued",
-        _ => "prompt sent",
     }
 }
 
@@ -127,8 +127,8 @@ impl Strategy for Monitor {
         option(canon, *max_polls, |canon, most| {
             canon.capped(u64::from(*polls), u64::from(most));
         });
-        option(canon, *said, |canon, (status, phase)| {
-            canon.num(status as u64).text(phase);
+        option(canon, *said, |canon, (status, phase, line)| {
+            canon.num(status as u64).text(phase).text(line.unwrap_or_default());
         });
         option(canon, held.as_ref(), settled);
     }

@@ -1,7 +1,7 @@
 //! `sendPrompt`: the prompt's POST, raced by a watcher that polls the session's last message (seed 2.1).
 //!
-//! Invariant: the first success wins, a first failure leaves the other side alone, and an abort by the watcher fails
-//! both. The server's session is never told to stop (defect j): it stays as it was.
+//! Invariant: the first success wins, a first failure leaves the other side alone (in PR 2 it fails both), and an abort by
+//! the watcher fails both. The server's session is never told to stop (defect j): it stays as it was.
 
 use super::errors::{classify, fetch_error, status_error};
 use super::message::{Last, Signature};
@@ -24,7 +24,7 @@ pub const STREAM_STALL: Span = Span::secs(90);
 /// quota, 429 and prose about retries; the exact pattern is not known.
 const QUOTA_WORDS: [&str; 4] = ["quota", "429", "rate limit", "retrying"];
 
-/// The prompt's sender; without `rules.watches` it is only the POST, as before PR 3.
+/// The prompt's sender. PR 2's watches for a completion alone; without `rules.watches` it is only the POST, as before PR 3.
 #[derive(Debug)]
 pub struct SendPrompt {
     rules: Rules,
@@ -149,6 +149,7 @@ impl SendPrompt {
             return self.abort(now, timed_out(), acts);
         }
         match self.watch {
+            Watch::Delays(at) if now >= at && self.rules.version == Version::Pr2 => self.poll(acts),
             Watch::Delays(at) if now >= at => {
                 self.watch = Watch::FindsPid;
                 acts.push(Act::FindPid);
@@ -169,7 +170,11 @@ impl SendPrompt {
     }
 
     fn polled(&mut self, now: VTime, body: &Value, acts: &mut Vec<Act>) {
-        let Some(last) = Last::of(body) else { return self.check_idle(now, None, acts) };
+        let last = match Last::of(body) {
+            Some(last) => last,
+            None if self.rules.version == Version::Pr2 => return self.sleep(now),
+            None => return self.check_idle(now, None, acts),
+        };
         let signature = last.signature();
         if self.signature.as_ref() != Some(&signature) {
             self.signature = Some(signature);
@@ -184,6 +189,9 @@ impl SendPrompt {
                 ..Policy::default()
             }));
             return self.settle(Settled::Completed(last.text()), acts);
+        }
+        if self.rules.version == Version::Pr2 {
+            return self.sleep(now);
         }
         let doom = (self.rules.version == Version::Desc).then(|| doom(now, last)).flatten();
         if self.pid && last.bash_runs() {
@@ -255,8 +263,12 @@ impl SendPrompt {
     }
 
     fn fetch_failed(&mut self, now: VTime, error: String, acts: &mut Vec<Act>) {
-        let error = if self.rules.version == Version::Pr3 { error } else { classify(error, now.since(self.start)) };
-        if matches!(self.watch, Watch::Off) {
+        let error = match self.rules.version {
+            Version::Pr2 | Version::Pr3 => error,
+            Version::Pr5 | Version::Desc => classify(error, now.since(self.start)),
+        };
+        // PR 2 races the two, and the first to end decides, by an error too
+        if matches!(self.watch, Watch::Off) || self.rules.version == Version::Pr2 {
             return self.settle(Settled::Failed(error), acts);
         }
         self.fetch = Fetch::Failed(error);
@@ -277,7 +289,7 @@ impl SendPrompt {
             Some(error) => ("fetch", Settled::Failed(error)),
             None => {
                 let text = match self.rules.version {
-                    Version::Pr3 => abort.text,
+                    Version::Pr2 | Version::Pr3 => abort.text,
                     Version::Pr5 | Version::Desc => classify(abort.text, now.since(self.start)),
                 };
                 (abort.cause, Settled::Stopped(abort.cause.to_owned(), text))

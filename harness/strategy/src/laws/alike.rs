@@ -179,7 +179,11 @@ fn without_times(text: &str) -> String {
             from += at + mark.len();
             let Some(begin) = blank[from..].find(|c: char| c.is_ascii_digit()) else { break };
             let begin = from + begin;
-            let len = blank[begin..].find(|c: char| !c.is_ascii_digit()).unwrap_or(blank.len() - begin);
+            let mut len = blank[begin..].find(|c: char| !c.is_ascii_digit()).unwrap_or(blank.len() - begin);
+            // a time in words: `(elapsed 5m 0s)`
+            if blank[..begin].ends_with("(elapsed ") {
+                len = blank[begin..].find(')').unwrap_or(len);
+            }
             blank.replace_range(begin..begin + len, "#");
         }
     }
@@ -395,6 +399,7 @@ fn equal_states_beside_a_server_behave_alike() {
 #[test]
 fn equal_states_of_a_companion_behave_alike() {
     let specs = [
+        "watcher@pr2",
         "watcher@pr3(idle=12s, misses=2)",
         "watcher@pr5(idle=12s)",
         "watcher@desc(idle=12s, prompt_timeout=5m)",

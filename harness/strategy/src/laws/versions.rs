@@ -381,6 +381,7 @@ fn a_version_beside_a_server_does_what_it_always_did() {
 #[test]
 fn a_version_of_the_companion_does_what_it_always_did() {
     let specs = [
+        "watcher@pr2",
         "watcher@pr3(idle=12s, misses=2)",
         "watcher@pr3",
         "watcher@pr5(idle=12s)",
@@ -394,17 +395,18 @@ fn a_version_of_the_companion_does_what_it_always_did() {
         "monitor@pr5(max_polls=3)",
     ];
     expect![[r#"
+        watcher@pr2: 1039 states, 100 Report, 520 Settle, 271 cancel, 1463 request; a29bbf41237180e8
         watcher@pr3(idle=12s, misses=2): 948 states, 214 Report, 514 Settle, 357 cancel, 369 looks, 1272 request; 02268cce195226e0
         watcher@pr3: 3518 states, 191 Report, 513 Settle, 312 cancel, 374 looks, 2513 request; 6c8424baca0c027d
         watcher@pr5(idle=12s): 1359 states, 215 Report, 38 Say, 507 Settle, 329 cancel, 459 looks, 1418 request; 336e07a055265a3c
         watcher@pr5: 3534 states, 166 Report, 493 Settle, 299 cancel, 396 looks, 2522 request; 918e5c7c2d6f50aa
         watcher@desc(idle=12s, prompt_timeout=5m): 663 states, 251 Report, 17 Say, 509 Settle, 374 cancel, 409 looks, 1139 request; 22d5aee11fc914e6
         watcher@desc: 2435 states, 213 Report, 3 Say, 509 Settle, 325 cancel, 487 looks, 1929 request; 339c8e712d70f759
-        heal@pr3: 760 states, 196 Report, 1280 Say, 361 Settle, 183 cancel, 532 looks, 361 request; e49d4649f291c12b
-        heal@pr5: 884 states, 215 Report, 1439 Say, 380 Settle, 195 cancel, 530 looks, 369 request; c88dca139145ca5c
-        heal@pr5(worker=watcher): 3696 states, 100 Report, 1384 Say, 314 Settle, 174 cancel, 763 looks, 1839 request; 46ca03e80339cc20
-        monitor@pr3(heartbeat=2, worker=watcher): 3520 states, 139 Report, 7395 Say, 322 Settle, 206 cancel, 1227 looks, 1870 request; 45a12df0f7c4d01c
-        monitor@pr5(max_polls=3): 1319 states, 240 Report, 2208 Say, 368 Settle, 158 cancel, 958 looks, 870 request; 2ffbc6c761bc54c0
+        heal@pr3: 757 states, 203 Report, 1415 Say, 364 Settle, 179 cancel, 532 looks, 368 request; d0fb24cf6221b71a
+        heal@pr5: 718 states, 191 Report, 1627 Say, 346 Settle, 175 cancel, 517 looks, 349 request; 3b050935a72ecd17
+        heal@pr5(worker=watcher): 3271 states, 96 Report, 1315 Say, 336 Settle, 189 cancel, 755 looks, 1718 request; 842224344152b1f7
+        monitor@pr3(heartbeat=2, worker=watcher): 3511 states, 138 Report, 7966 Say, 326 Settle, 204 cancel, 1283 looks, 2018 request; 4000d476fc171701
+        monitor@pr5(max_polls=3): 1153 states, 261 Report, 2355 Say, 381 Settle, 195 cancel, 987 looks, 896 request; 3d4ad79bf1dcd666
     "#]].assert_eq(&lines(&specs, letters::companion));
 }
 

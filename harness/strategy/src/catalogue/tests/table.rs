@@ -114,7 +114,7 @@ fn each_text_is_read_or_refused_at_its_place() {
         "watcher@pr3(misses=\"\")" at 0: `misses=`: a whole number is wanted
         "heal@pr3(worker=watchers)" at 0: `worker=watchers`: one of `post`, `watcher`
         "heal@pr3(workers=watcher)" at 0: `heal@pr3` has no parameter `workers`; did you mean `worker`? It has `worker`, `prompt_timeout` => heal@pr3(worker=watcher)
-        "watcher@pr4" at 0: there is no `watcher@pr4`; did you mean `watcher@pr3`? There is `watcher@pr3`, `watcher@pr5`, `watcher@desc` => watcher@pr3
+        "watcher@pr4" at 0: there is no `watcher@pr4`; did you mean `watcher@pr2`? There is `watcher@pr2`, `watcher@pr3`, `watcher@pr5`, `watcher@desc` => watcher@pr2
     "#]].assert_eq(&texts.iter().map(row).collect::<String>());
 }
 

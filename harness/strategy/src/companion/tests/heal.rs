@@ -134,19 +134,29 @@ fn a_command_that_there_is_not_is_named() {
     assert!(story.says().contains(&(9_000, "unknown command: undo".to_owned())), "{:?}", story.says());
 }
 
-/// The worker writes the status first and the data file a tick later: a result between the two has no text.
+/// The worker writes the status first and the data file next: a result between the two has no text.
 #[test]
 fn a_result_without_its_data_file_is_null() {
-    let post = Some((20_000, Ok((200, shapes::reply("done")))));
-    let commands = vec![(20_000, "result"), (20_001, "result"), (20_002, "result")];
-    let world = World { messages: bash_from(0), post, commands, ..World::default() };
-    let says = play_on("heal@pr3", world, 30_000, true).says();
-    let said = |t: u64| says.iter().find(|(at, _)| *at == t).map_or("", |(_, text)| text.as_str());
-    assert!(
-        said(20_000).starts_with(r#"{"status":"running","elapsed":20,"#),
-        "the command came first: {}",
-        said(20_000)
-    );
-    assert_eq!(said(20_001), r#"{"status":"completed","rendered":null}"#);
-    assert_eq!(said(20_002), r#"{"status":"completed","rendered":"done","healed":false}"#);
+    let now = VTime(20_000);
+    let spec = crate::spec::Spec::parse("heal@pr3").and_then(|spec| spec.resolve());
+    let mut strategy = spec.map(|(entry, params)| (entry.build)(&params)).unwrap();
+    let mut on = |seen: Seen| {
+        let mut acts = Vec::new();
+        strategy.on(now, &seen, &mut acts);
+        acts
+    };
+    on(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+    let sent = on(Seen::Worker(true));
+    let [Act::Request { id, .. }] = sent.as_slice() else { panic!("the prompt is sent: {sent:?}") };
+    on(Seen::Response { id: *id, status: 200, body: std::sync::Arc::new(shapes::reply("done")) });
+    let mut result = || match on(Seen::Command("result".to_owned())).as_slice() {
+        [Act::Say(text)] => text.clone(),
+        other => panic!("it says one thing: {other:?}"),
+    };
+    assert_eq!(result(), r#"{"status":"completed","rendered":null}"#);
+    strategy.on(now, &Seen::Tick, &mut Vec::new());
+    let mut acts = Vec::new();
+    strategy.on(now, &Seen::Command("result".to_owned()), &mut acts);
+    let done = r#"{"status":"completed","rendered":"done","healed":false}"#;
+    assert_eq!(acts, [Act::Say(done.to_owned())]);
 }
