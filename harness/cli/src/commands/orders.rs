@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// How often a line says how far it is, if no terminal shows it all the time.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
+/// How many cells that were only sampled are listed; a whole corpus has hundreds.
+const SAMPLED_LISTED: usize = 20;
+
 /// Whether and how far the orders of cells are explored.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Orders {
@@ -70,8 +73,12 @@ pub fn report(
         sums.add(cell);
         match as_json {
             true => writeln!(out, "{}", row(cell))?,
+            false if !cell.depends() && sums.sampled > SAMPLED_LISTED => {}
             false => print(out, select, cell)?,
         }
+    }
+    if let Some(more) = sums.sampled.checked_sub(SAMPLED_LISTED).filter(|more| *more > 0 && !as_json) {
+        writeln!(out, "and {more} more that were only sampled (`--format json` has them)")?;
     }
     sums.print(out, as_json, took)?;
     let bad_file = if selected.bad_files.is_empty() { Code::Expected } else { Code::Usage };
