@@ -357,9 +357,15 @@ impl<'a> Reader<'a> {
             }
             What::RunOver { .. } => {
                 index.run_overs.push(at);
-                // the next run counts its calls and asks from the beginning
-                self.tools.clear();
-                self.asks.clear();
+                // the next run counts its calls and asks from the beginning, but for those of a server that lives on
+                self.tools.retain(|_, place| {
+                    let tool = &index.tools[*place];
+                    tool.ends.is_empty() && tool.died.is_none()
+                });
+                self.asks.retain(|_, place| {
+                    let ask = &index.asks[*place];
+                    ask.ends.is_empty() && ask.died.is_none()
+                });
             }
             What::Ended(ended) => index.ended = Some((at, ended)),
             What::Left { what } => index.left.push((who, at, what)),
@@ -493,5 +499,21 @@ mod tests {
         let index = Index::of(&trace);
         let last: Vec<bool> = index.acts.iter().map(|act| index.of_last_run(act.at)).collect();
         assert_eq!(last, [false, true]);
+    }
+
+    #[test]
+    fn a_server_that_lives_on_ends_in_a_later_run_what_it_asked_in_an_earlier_one() {
+        let over = || What::RunOver { outcome: RunEnd::Stopped, cause: "asked".into(), text: String::new() };
+        let end = |cell: Cell| cell.end("que_1", AskEnd::Replied, Cause::Answer, "user", &[]).tool_end("call_1", "x");
+        let asked = || Cell::new().started().tool("call_1", "question").ask("que_1", "ses_1");
+        let ends = |cell: Cell| {
+            let trace = cell.trace();
+            let index = Index::of(&trace);
+            let ends: Vec<usize> = index.asks.iter().map(|ask| ask.ends.len()).collect();
+            (ends, index.stray_ends.len(), index.tools.iter().map(|tool| tool.ends.len()).collect::<Vec<_>>())
+        };
+        assert_eq!(ends(end(asked().add("wrapper", over()))), (vec![1], 0, vec![1]));
+        // what had ended counts anew
+        assert_eq!(ends(end(end(asked()).add("wrapper", over()))), (vec![1], 1, vec![1, 1]));
     }
 }
