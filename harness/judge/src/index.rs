@@ -42,6 +42,13 @@ pub struct Ask<'a> {
     pub died: Option<At>,
 }
 
+impl Ask<'_> {
+    /// Whether nobody has ended it, and its process lives.
+    pub fn is_open(&self) -> bool {
+        self.ends.is_empty() && self.died.is_none()
+    }
+}
+
 /// An end of an ask.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
@@ -89,6 +96,13 @@ pub struct Tool<'a> {
     pub ends: Vec<(At, bool, &'a str)>,
     /// When its process ended while it was running.
     pub died: Option<At>,
+}
+
+impl Tool<'_> {
+    /// Whether it has no result, and its process lives.
+    pub fn is_open(&self) -> bool {
+        self.ends.is_empty() && self.died.is_none()
+    }
 }
 
 /// A process, from its start to its end.
@@ -255,12 +269,12 @@ impl<'a> Index<'a> {
 
     /// Asks that are open at the end in a live process.
     pub fn open_asks(&self) -> impl Iterator<Item = &Ask<'a>> {
-        self.asks.iter().filter(|ask| ask.ends.is_empty() && ask.died.is_none())
+        self.asks.iter().filter(|ask| ask.is_open())
     }
 
     /// Tool calls that run at the end in a live process.
     pub fn running_tools(&self) -> impl Iterator<Item = &Tool<'a>> {
-        self.tools.iter().filter(|tool| tool.ends.is_empty() && tool.died.is_none())
+        self.tools.iter().filter(|tool| tool.is_open())
     }
 
     /// Who really ended an ask: on its wire an agent cannot tell a person from a strategy, but the trace can.
@@ -358,14 +372,8 @@ impl<'a> Reader<'a> {
             What::RunOver { .. } => {
                 index.run_overs.push(at);
                 // the next run counts its calls and asks from the beginning, but for those of a server that lives on
-                self.tools.retain(|_, place| {
-                    let tool = &index.tools[*place];
-                    tool.ends.is_empty() && tool.died.is_none()
-                });
-                self.asks.retain(|_, place| {
-                    let ask = &index.asks[*place];
-                    ask.ends.is_empty() && ask.died.is_none()
-                });
+                self.tools.retain(|_, place| index.tools[*place].is_open());
+                self.asks.retain(|_, place| index.asks[*place].is_open());
             }
             What::Ended(ended) => index.ended = Some((at, ended)),
             What::Left { what } => index.left.push((who, at, what)),
@@ -426,7 +434,7 @@ impl<'a> Reader<'a> {
             Fact::Asked { id, kind, session, questions, permission } => {
                 // A restarted server states its stored asks again: an ask that has not ended is the same ask.
                 let known = self.asks.get(&(who, id)).map(|&place| &self.index.asks[place]);
-                if known.is_some_and(|ask| ask.ends.is_empty() && ask.died.is_none()) {
+                if known.is_some_and(Ask::is_open) {
                     return;
                 }
                 self.asks.insert((who, id), self.index.asks.len());

@@ -86,7 +86,7 @@ impl<'a> Leads<'a> {
             let began = |child: &&str| self.index.processes[child].began;
             while children.next_if(|child| began(child) < tool.began).is_some() {}
             let child = children.next_if(|child| ended.is_none_or(|ended| began(child) < ended));
-            let running = tool.ends.is_empty() && tool.died.is_none();
+            let running = tool.is_open();
             let is_busy = tool.session.is_empty() || self.busy(tool) != Some(false);
             awaited.extend(child.filter(|_| running && is_busy));
         }

@@ -50,7 +50,7 @@ impl Snapshot {
         self.tree.values().chain(self.around.values())
     }
 
-    /// The tree's processes, and those around it that are not above it: they hold the other end of something.
+    /// The tree's processes, and those around it that are not above it: they share a channel or a lock with it.
     pub fn related(&self) -> impl Iterator<Item = &Process> {
         let is_above = |pid: Pid| self.roots.iter().any(|root| self.descends(*root, pid));
         self.tree.values().chain(self.around.values().filter(move |process| !is_above(process.pid)))

@@ -70,10 +70,7 @@ pub fn play(words: &[String]) {
         }
         // reads what its child, and what that leaves behind, write to a terminal
         ["read-terminal-of", rest @ ..] => {
-            use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-            let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
-            grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
-            let path = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
+            let (master, path) = terminal();
             let slave = open(&path, OFlags::RDWR | OFlags::NOCTTY);
             let mut child = again(rest).stdout(slave).spawn().expect("a child");
             let _ = child.wait();
@@ -525,6 +522,15 @@ fn again(words: &[&str]) -> Command {
 
 fn open(path: &str, flags: OFlags) -> OwnedFd {
     rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).expect("it is there")
+}
+
+/// A new terminal: its master, and the path of its slave.
+pub fn terminal() -> (OwnedFd, String) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
+    let path = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
+    (master, path)
 }
 
 fn read(fd: BorrowedFd<'_>) {

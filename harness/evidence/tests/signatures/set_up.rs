@@ -53,11 +53,7 @@ pub fn agent_on_tty(stage: &mut Stage, name: &str, words: &[&str]) {
 }
 
 fn on_tty(stage: &mut Stage, agent: Option<&str>, words: &[&str]) {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
-    grantpt(&master).expect("granted");
-    unlockpt(&master).expect("unlocked");
-    let slave = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
+    let (master, slave) = crate::play::terminal();
     // whoever leads a group already cannot begin a session: its child does
     let mut all = if stage.before.is_empty() { Vec::new() } else { vec!["wait-for"] };
     all.extend(["tty", slave.as_str()]);

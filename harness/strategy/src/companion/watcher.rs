@@ -170,11 +170,7 @@ impl SendPrompt {
     }
 
     fn polled(&mut self, now: VTime, body: &Value, acts: &mut Vec<Act>) {
-        let last = match Last::of(body) {
-            Some(last) => last,
-            None if self.rules.version == Version::Pr2 => return self.sleep(now),
-            None => return self.check_idle(now, None, acts),
-        };
+        let Some(last) = Last::of(body) else { return self.check_idle(now, None, acts) };
         let signature = last.signature();
         if self.signature.as_ref() != Some(&signature) {
             self.signature = Some(signature);
@@ -189,9 +185,6 @@ impl SendPrompt {
                 ..Policy::default()
             }));
             return self.settle(Settled::Completed(last.text()), acts);
-        }
-        if self.rules.version == Version::Pr2 {
-            return self.sleep(now);
         }
         let doom = (self.rules.version == Version::Desc).then(|| doom(now, last)).flatten();
         if self.pid && last.bash_runs() {
@@ -246,7 +239,8 @@ impl SendPrompt {
         if let Some(doom) = doom {
             return self.abort(now, doom, acts);
         }
-        if now.since(self.active) <= self.rules.idle {
+        // PR 2 knows no idleness
+        if self.rules.version == Version::Pr2 || now.since(self.active) <= self.rules.idle {
             return self.sleep(now);
         }
         if self.rules.version == Version::Pr3 || !self.pid {

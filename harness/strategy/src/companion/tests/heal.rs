@@ -138,8 +138,7 @@ fn a_command_that_there_is_not_is_named() {
 #[test]
 fn a_result_without_its_data_file_is_null() {
     let now = VTime(20_000);
-    let spec = crate::spec::Spec::parse("heal@pr3").and_then(|spec| spec.resolve());
-    let mut strategy = spec.map(|(entry, params)| (entry.build)(&params)).unwrap();
+    let mut strategy = built("heal@pr3");
     let mut on = |seen: Seen| {
         let mut acts = Vec::new();
         strategy.on(now, &seen, &mut acts);

@@ -88,9 +88,12 @@ fn play(spec: &str, world: World, end: u64) -> Story {
     play_on(spec, world, end, false)
 }
 
+fn built(spec: &str) -> Box<dyn crate::Strategy> {
+    crate::spec::Spec::parse(spec).and_then(|spec| spec.resolve()).map(|(e, p)| (e.build)(&p)).unwrap()
+}
+
 fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
-    let mut strategy =
-        crate::spec::Spec::parse(spec).and_then(|spec| spec.resolve()).map(|(e, p)| (e.build)(&p)).unwrap();
+    let mut strategy = built(spec);
     let mut due: Vec<(u64, Seen)> = vec![(0, Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() })];
     due.extend(world.worker_dies.map(|t| (t, Seen::WorkerDied)));
     due.extend(world.commands.iter().map(|(t, command)| (*t, Seen::Command((*command).to_owned()))));
