@@ -1,7 +1,7 @@
 //! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
 //! Invariant: a behaviour that is called recorded names recordings of each of its releases in tests/golden, which the
-//! fake is held to (`harness/drift/tests/gemini_golden.rs`); everything else is read from a source or was measured.
+//! fake is held to (`harness/drift/tests/recordings/gemini_golden.rs`); everything else is read from a source or was measured.
 
 use rehang_scenario::agents::GEMINI;
 

@@ -1,7 +1,7 @@
 //! `rehang new FILE`: a first scenario, to be changed into one's own.
 //!
 //! Invariant: what is written hangs under `none`, has a control arm that does not, and no existing file is overwritten
-//! (`harness/cli/tests/new.rs`, for every agent).
+//! (`harness/cli/tests/command/new.rs`, for every agent).
 
 use super::{Code, CommandError};
 use crate::shell::quoted;

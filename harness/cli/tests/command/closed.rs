@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const ASKS: &str = include_str!("../../../scenarios/question/row-diff.toml");
+const ASKS: &str = include_str!("../../../../scenarios/question/row-diff.toml");
 
 /// Calls that print, in a folder with `bad.toml`, `asks.toml`, `log.jsonl`, `t.ndjson`; `PID` is a process that waits.
 const CALLS: [&[&str]; 19] = [

@@ -1,0 +1,20 @@
+//! The command `rehang` from the outside, a module for what is asked of it. One binary for all of them, since each binary
+//! is linked with the whole command; what needs a process of its own (`upstream_killed`) has one.
+
+mod accept;
+mod action;
+mod closed;
+mod edges;
+mod fakes;
+mod import;
+mod merge;
+mod mistakes;
+mod new;
+mod orders;
+mod path;
+mod readme;
+mod run;
+mod supervise;
+mod why;
+mod words;
+mod wrapper;

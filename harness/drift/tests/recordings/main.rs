@@ -1,0 +1,13 @@
+//! The fakes against recordings of the releases, and the comparison itself.
+
+mod claude;
+mod claude_golden;
+mod claude_session;
+mod codex_golden;
+mod gemini_golden;
+mod opencode;
+mod opencode_golden;
+mod opencode_routes;
+mod opencode_run_golden;
+mod scenario_golden;
+mod silence;
