@@ -13,6 +13,7 @@ use rehang_os::{
 use rehang_scenario::{Canon, plan::Plan};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -28,6 +29,7 @@ const CEILING: Duration = Duration::from_secs(120);
 const ROUNDS: usize = 20;
 
 fn main() -> ExitCode {
+    rehang_fakes::model_server::dispatch();
     let fakes = Fakes { names: registry::names(), programs, folder: stand_in::setup };
     if rehang_os::dispatch(fakes) {
         return ExitCode::SUCCESS;
@@ -39,12 +41,13 @@ fn main() -> ExitCode {
     // each trial waits for all children of this process
     args.test_threads = Some(1);
     type Test = fn(&Place) -> Result<(), Failed>;
-    let trials: [(&str, Test); 5] = [
+    let trials: [(&str, Test); 6] = [
         ("after_a_run", after_a_run),
         ("after_a_fault", after_a_fault),
         ("after_a_runner_is_killed", after_a_runner_is_killed),
         ("after_a_runner_is_killed_anywhere", after_a_runner_is_killed_anywhere),
         ("after_a_worker_is_killed", after_a_worker_is_killed),
+        ("after_an_agent_with_a_model_is_killed", after_an_agent_with_a_model_is_killed),
     ];
     let trials = trials.into_iter().map(|(name, test)| Trial::test(name, move || trial(test))).collect();
     libtest_mimic::run(&args, trials).exit_code()
@@ -114,6 +117,28 @@ fn after_a_runner_is_killed_anywhere(place: &Place) -> Result<(), Failed> {
         runner.wait()?;
         all_are_gone()?;
     }
+    place.is_empty()
+}
+
+/// The model's server of a fake that runs alone is no child of it, and ends with it.
+fn after_an_agent_with_a_model_is_killed(place: &Place) -> Result<(), Failed> {
+    let (bin, corpus) = (place.path("bin"), rehang_runner::corpus::default_folder());
+    let laid = ["path", "model/stall[claude-2.0.77-first-word]", "--dir", &bin.display().to_string()];
+    place.rehang(&[&laid[..], &["--scenarios", &corpus.display().to_string()]].concat())?.wait()?;
+    let mut agent = Command::new(bin.join("claude"));
+    agent.args(["-p", "go", "--output-format", "stream-json", "--verbose"]).env_clear().current_dir(place.path("home"));
+    let mut agent = agent.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    // before it says its first word its server is there
+    let mut line = String::new();
+    BufReader::new(agent.stdout.take().ok_or("no stdout")?).read_line(&mut line)?;
+    let names: Vec<String> = children(rustix::process::getpid()).into_iter().map(about).collect();
+    let servers = names.iter().filter(|name| name.contains("(rehang-model)")).count();
+    if servers != 1 || !children(pid(&agent)).is_empty() {
+        return Err(format!("{line}: {names:?}").into());
+    }
+    agent.kill()?;
+    agent.wait()?;
+    all_are_gone()?;
     place.is_empty()
 }
 

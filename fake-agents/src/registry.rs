@@ -143,6 +143,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
 
 /// Plays the fake that this process was started as, and does not return in that case: see [`rehang_os::dispatch`].
 pub fn dispatch() -> bool {
+    crate::model_server::dispatch();
     rehang_os::dispatch(Fakes { names: names(), programs: program, folder: stand_in::setup })
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: only the folder decides. If a caller clears the environment, it gets the same hang, and `REHANG_PLAN` of
 //! an outer fake has no effect.
 
+use crate::model_server;
 use rehang_os::alone::Setup;
 use rehang_scenario::{AgentKind, Place, Scenario, agents, plan::Plan};
 use serde::{Deserialize, Serialize};
@@ -54,14 +55,12 @@ impl StandIn {
     pub fn of(scenario: &Scenario) -> Result<StandIn, &'static str> {
         for fault in &scenario.faults {
             match fault.place() {
-                Place::Model => {
-                    return Err("its fault is on the model's stream, and a fake that runs alone has no model server");
-                }
                 Place::Process => return Err("its fault strikes a process from outside, and a fake runs alone"),
                 Place::Wrapper | Place::Companion => {
                     return Err("its fault is the wrapper's, and the wrapper is the user's own");
                 }
-                Place::Wire | Place::Agent => {}
+                // the fake starts a model server of its own
+                Place::Wire | Place::Agent | Place::Model => {}
             }
         }
         Ok(StandIn {
@@ -119,17 +118,6 @@ impl StandIn {
         plan
     }
 
-    /// The stand-in in the folder from which this process was started; `None` if the folder has none.
-    ///
-    /// # Errors
-    /// The file exists but cannot be read.
-    pub fn of_this_process() -> io::Result<Option<StandIn>> {
-        match started_from() {
-            Some(path) => StandIn::beside(&path),
-            None => Ok(None),
-        }
-    }
-
     /// The stand-in in the folder of this file; `None` if the folder has none.
     ///
     /// # Errors
@@ -179,12 +167,17 @@ impl StandIn {
 /// # Errors
 /// The file exists but cannot be read.
 pub fn setup(argv: &[String], env: &[(String, String)]) -> io::Result<Option<Setup>> {
-    let Some(folder) = StandIn::of_this_process()? else { return Ok(None) };
-    let name = rehang_os::os::program_name(argv);
+    let Some(path) = started_from() else { return Ok(None) };
+    let Some(folder) = StandIn::beside(&path)? else { return Ok(None) };
+    let mut plan = folder.plan_for(rehang_os::os::program_name(argv));
+    let is_asked = plan.agent.kind().has_model && plan.faults.iter().any(|fault| fault.place() == Place::Model);
+    if is_asked && plan.model_port.is_none() {
+        plan.model_port = Some(model_server::start(&std::path::absolute(path)?)?);
+    }
     Ok(Some(Setup {
         argv: folder.argv(argv),
         env: folder.env(env.to_vec()),
-        plan: folder.plan_for(name),
+        plan,
         journal: folder.journal,
         speed: folder.speed,
     }))

@@ -39,6 +39,21 @@ fn every_agent_of_a_folder_plays_the_scenario() {
 }
 
 #[test]
+fn a_fault_of_the_model_is_played_too() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let folder = |scenario: &str| folder(cache.path(), &["path", scenario, "--speed", "1000"]);
+    for (scenario, line, code, says) in [
+        ("model/refused[opencode-500]", &["opencode", "run", "go"][..], 0, "Here I am."),
+        ("model/refused[claude-reset]", &["claude", "-p", "go"], 0, "Here I am."),
+        ("model/refused[claude-401]", &["claude", "-p", "go"], 1, "401"),
+    ] {
+        let out = agent(&folder(scenario), line).output().expect("a fake");
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.code() == Some(code) && said.contains(says), "{scenario}: {:?} {said}", out.status);
+    }
+}
+
+#[test]
 fn the_same_scenario_is_the_same_folder() {
     let cache = tempfile::tempdir().expect("a folder");
     let first = folder(cache.path(), &["path", "benign/text"]);
@@ -68,7 +83,7 @@ fn a_hang_is_a_hang_until_its_cause_is_gone() {
 fn what_a_fake_cannot_play_alone_is_refused() {
     let cache = tempfile::tempdir().expect("a folder");
     for (args, says) in [
-        (&["path", "model/stall[claude-2.1.329]"][..], "model server"),
+        (&["path", "child/stdout-mute"][..], "strikes a process from outside"),
         (&["path", "question/row-diff", "--control"], "nobody plays people"),
         (&["path", "question/rwo-diff"], "question/row-diff"),
         (&["path", "question/releases"], "name one scenario"),

@@ -2,10 +2,10 @@
 //!
 //! Invariant: the keeper is the subreaper of all, and ends all when its own stdin ends; whoever started it need only end.
 
-use crate::{client, model, wrapper};
+use crate::{client, wrapper};
 use rehang_fakes::stand_in::StandIn;
 use rehang_runner::tree;
-use rehang_scenario::{Fault, Scenario, Terminal};
+use rehang_scenario::{Scenario, Terminal};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,6 @@ pub fn role(word: &str, order: &str, rest: &[String]) -> Option<ExitCode> {
         "--wrapper" => wrapper::play,
         "--shell" => wrapper::shell,
         "--client" => client::play,
-        "--model" => model::play,
         _ => return None,
     };
     let played = Order::read(Path::new(order)).and_then(|order| plays(&order, rest));
@@ -78,16 +77,8 @@ fn keep(order: &Order, _: &[String]) -> std::io::Result<()> {
     // who outlives its parent is adopted by this process, as by an init's; it is known by its name as those are
     rustix::thread::set_name(c"tini")?;
     let (bin, json) = (order.folder.join("bin"), order.folder.join("order.json"));
-    let mut port = None;
-    if order.scenario.faults.iter().any(|fault| matches!(fault, Fault::Model(_))) {
-        let mut model = start(&json, "--model", &[])?;
-        let mut line = String::new();
-        BufReader::new(model.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?).read_line(&mut line)?;
-        port = line.trim().parse().ok();
-    }
     let mut stand_in = StandIn::beside(&bin.join("claude"))?.ok_or(std::io::ErrorKind::NotFound)?;
     stand_in.journal = Some(order.folder.join("journal"));
-    stand_in.plan.model_port = port;
     let fakes = std::fs::read_link(bin.join("claude"))?;
     stand_in.lay_out(&bin, &fakes)?;
     // `path` offers agents alone; under another's name a plain program would be looked at as that agent

@@ -12,7 +12,6 @@
 mod cells;
 mod client;
 mod keeper;
-mod model;
 mod records;
 mod wall;
 mod wrapper;

@@ -197,7 +197,7 @@ fn lay_out(cell: &Cell, speed: u64, bin: &Path) -> Result<(), String> {
     let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang"));
     let scenario = &cell.scenario;
     if StandIn::of(scenario).is_err() {
-        let beside = |fault: &Fault| matches!(fault.place(), Place::Model | Place::Wrapper);
+        let beside = |fault: &Fault| fault.place() == Place::Wrapper;
         let faults = scenario.faults.iter().filter(|fault| !beside(fault)).cloned().collect();
         let mut stand_in = StandIn::of(&Scenario { faults, ..scenario.clone() })?;
         stand_in.plan.faults.clone_from(&scenario.faults);

@@ -10,20 +10,16 @@ use rehang_os::{
     kernel::{Handle, InternalError},
     os::{Read, Write},
 };
-use rehang_scenario::{
-    Canon, Canonical, Scenario, VTime,
-    plan::{RESPONSE_HEADER, response_at},
-    turns::Turn,
-};
+use rehang_scenario::{Canon, Canonical, Scenario, VTime, turns::Turn};
 use rehang_trace::What;
 use rehang_wire::{
-    http::{RequestReader, chunk, response, streaming_head},
+    http::RequestReader,
     model::{
-        Api, Encoder, ModelEvent, ToolCall, error_body,
-        script::{Item, ModelScript, Stream, chunks},
+        ModelEvent,
+        reply::{Asked, Reply, Sent},
+        script::{Item, ModelScript},
     },
 };
-use serde_json::json;
 use std::collections::VecDeque;
 
 /// Takes new connections and reads requests.
@@ -59,9 +55,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         if connection.asked.is_none()
             && let Ok(Some(request)) = connection.reader.next_message()
         {
-            let api = Api::of_target(&request.head.target).unwrap_or(Api::OpenAiChat);
-            let path = request.head.headers.get(RESPONSE_HEADER).unwrap_or("1").to_owned();
-            connection.asked = Some((api, path));
+            connection.asked = Some(Asked::of(&request.head));
             // an agent sends all that was said with each request: an agent that never rests grows with the square of
             // its steps
             hub.text_bytes += request.body.len();
@@ -100,102 +94,24 @@ fn flush(hub: &mut Hub<'_>) -> Result<(), InternalError> {
 /// The model's place among the actors: after wrapper, client and faults.
 const MODEL_SEAT: usize = 3;
 
-/// The model, with the streams that it has open.
+/// The model, with the responses that it has open.
 pub struct Model {
     turns: Vec<Turn>,
     script: ModelScript,
-    streams: Vec<Open>,
-}
-
-struct Open {
-    handle: Handle,
-    stream: Stream,
-    encoder: Encoder,
-    api: Api,
-    headed: bool,
-    number: u32,
+    open: Vec<(Handle, Reply)>,
 }
 
 impl Model {
     /// The model that a scenario describes.
     pub fn new(scenario: &Scenario) -> Model {
         let script = ModelScript::new(&scenario.faults);
-        Model { turns: scenario.turns.clone(), script, streams: Vec::new() }
-    }
-
-    fn begin(&mut self, handle: Handle, api: Api, path: &str, now: VTime) {
-        let number = self.script.begun() + 1;
-        let parts = response_at(&self.turns, path);
-        let parts = parts.unwrap_or_else(|| rehang_scenario::turns::Response {
-            parts: Vec::new(),
-            finish: rehang_scenario::turns::Finish::Stop,
-        });
-        let mut calls = 0;
-        let all = chunks(&parts, str::to_owned, |turn| {
-            calls += 1;
-            call(api, turn, &format!("call_{number}_{calls}"))
-        });
-        let stream = self.script.begin(all, now);
-        // no client of the chat API reads the id of a response: if it counted up, the bytes of a loop that asks for
-        // ever would never repeat
-        let id = if api == Api::OpenAiChat { "response".to_owned() } else { format!("response_{number}") };
-        let encoder = Encoder::new(api, &id, "scripted");
-        self.streams.push(Open { handle, stream, encoder, api, headed: false, number });
-    }
-}
-
-/// A tool call in the agent's wire format.
-fn call(api: Api, turn: &Turn, id: &str) -> Option<ToolCall> {
-    let claude = api == Api::Anthropic;
-    let (name, input) = match turn {
-        Turn::Ask(questions) => {
-            (if claude { "AskUserQuestion" } else { "question" }, json!({ "questions": questions }))
-        }
-        Turn::Bash(bash) => (if claude { "Bash" } else { "bash" }, json!({ "command": bash.command })),
-        Turn::Task(task) => (if claude { "Task" } else { "task" }, json!({ "description": task.description })),
-        Turn::Permit(permit) => (permit.tool.as_str(), json!({ "patterns": permit.patterns })),
-        Turn::Say(_) | Turn::Think(_) | Turn::Together(_) | Turn::Compact(_) | Turn::Finish(_) => return None,
-    };
-    Some(ToolCall { id: id.to_owned(), name: name.to_owned(), input })
-}
-
-impl Open {
-    /// The bytes of an item, and whether the connection is closed (and reset) after it.
-    fn bytes(&mut self, item: &Item) -> (Vec<u8>, Option<bool>) {
-        let mut out = Vec::new();
-        if !self.headed && !matches!(item, Item::Status(_) | Item::Reset) {
-            self.headed = true;
-            out.extend(streaming_head(200, &[("content-type", "text/event-stream")]));
-        }
-        match item {
-            Item::Event(event) => out.extend(chunk(&self.encoder.event(event))),
-            Item::KeepAlive => out.extend(chunk(&self.encoder.event(&ModelEvent::KeepAlive))),
-            Item::Compacting(_) => {}
-            Item::Ended { clean } => {
-                let end = if *clean { self.encoder.end() } else { Vec::new() };
-                if !end.is_empty() {
-                    out.extend(chunk(&end));
-                }
-                out.extend(b"0\r\n\r\n");
-                return (out, Some(false));
-            }
-            Item::Reset => return (out, Some(true)),
-            Item::Status(status) => {
-                let body = error_body(self.api, *status, "scripted error").to_string();
-                let after = self.stream.retry_after().map(|span| span.as_ms().div_ceil(1000).to_string());
-                let mut headers = vec![("content-type", "application/json"), ("connection", "close")];
-                headers.extend(after.as_deref().map(|seconds| ("retry-after", seconds)));
-                out.extend(response(*status, &headers, body.as_bytes()));
-                return (out, Some(false));
-            }
-        }
-        (out, None)
+        Model { turns: scenario.turns.clone(), script, open: Vec::new() }
     }
 }
 
 impl Actor for Model {
     fn deadline(&self) -> Option<VTime> {
-        self.streams.iter().filter_map(|open| open.stream.deadline()).min()
+        self.open.iter().filter_map(|(_, reply)| reply.deadline()).min()
     }
 
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, _: VecDeque<Input>) -> Result<(), InternalError> {
@@ -203,43 +119,36 @@ impl Actor for Model {
         for handle in gone {
             hub.kernel.close(handle, true)?;
             hub.model.open.retain(|c| c.handle != handle);
-            self.streams.retain(|open| open.handle != handle);
+            self.open.retain(|(of, _)| *of != handle);
         }
-        let fresh: Vec<_> = hub
-            .model
-            .open
-            .iter_mut()
-            .filter(|c| c.asked.is_some() && !c.answered)
-            .filter_map(|c| {
-                c.answered = true;
-                c.asked.clone().map(|(api, path)| (c.handle, api, path))
-            })
-            .collect();
-        for (handle, api, path) in fresh {
-            self.begin(handle, api, &path, hub.now);
+        for connection in hub.model.open.iter_mut().filter(|c| !c.answered) {
+            if let Some(asked) = &connection.asked {
+                connection.answered = true;
+                let reply = Reply::begin(&mut self.script, &self.turns, asked, hub.now);
+                self.open.push((connection.handle, reply));
+            }
         }
         let mut over = Vec::new();
-        for open in &mut self.streams {
-            for item in open.stream.poll(hub.now) {
-                let word = match &item {
-                    Item::Event(ModelEvent::Start) => format!("response {} begins", open.number),
-                    Item::Reset => format!("response {} is reset", open.number),
-                    Item::Status(status) => format!("response {} is {status}", open.number),
-                    Item::Ended { .. } => format!("response {} ends", open.number),
-                    _ => String::new(),
+        for (handle, reply) in &mut self.open {
+            for Sent { item, bytes, closes } in reply.poll(hub.now) {
+                let does = match &item {
+                    Item::Event(ModelEvent::Start) => Some("begins".to_owned()),
+                    Item::Reset => Some("is reset".to_owned()),
+                    Item::Status(status) => Some(format!("is {status}")),
+                    Item::Ended { .. } => Some("ends".to_owned()),
+                    _ => None,
                 };
-                if !word.is_empty() {
-                    hub.record(name, What::Says(word));
+                if let Some(does) = does {
+                    hub.record(name, What::Says(format!("response {} {does}", reply.number())));
                 }
-                let (bytes, end) = open.bytes(&item);
-                hub.model.send(open.handle, &bytes);
-                if let Some(reset) = end {
-                    hub.model.close(open.handle, reset);
-                    over.push(open.handle);
+                hub.model.send(*handle, &bytes);
+                if let Some(reset) = closes {
+                    hub.model.close(*handle, reset);
+                    over.push(*handle);
                 }
             }
         }
-        self.streams.retain(|open| !over.contains(&open.handle));
+        self.open.retain(|(handle, _)| !over.contains(handle));
         Ok(())
     }
 
@@ -247,22 +156,12 @@ impl Actor for Model {
         let Model {
             turns: _, // not compared: they never change
             script,
-            streams,
+            open,
         } = self;
         script.canon(canon);
-        canon.list(streams, |canon, open| {
-            let Open {
-                handle,
-                stream,
-                encoder,
-                api: _, // not compared: the encoder has it
-                headed,
-                number: _, // not compared: it names the response in the trace, and decides nothing
-            } = open;
+        canon.list(open, |canon, (handle, reply)| {
             canon.num(hub.model.place(*handle));
-            stream.canon(canon);
-            encoder.canon(canon);
-            canon.flag(*headed);
+            reply.canon(canon);
         });
     }
 }

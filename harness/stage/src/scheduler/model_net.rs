@@ -4,7 +4,7 @@
 
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical};
-use rehang_wire::{http::RequestReader, model::Api};
+use rehang_wire::{http::RequestReader, model::reply::Asked};
 
 /// Connections of agents to the model's server.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Connections {
 pub(super) struct Connection {
     pub(super) handle: Handle,
     pub(super) reader: RequestReader,
-    pub(super) asked: Option<(Api, String)>,
+    pub(super) asked: Option<Asked>,
     /// Whether its response has begun.
     pub(super) answered: bool,
     /// Whether the agent's end is closed.
@@ -68,7 +68,7 @@ impl Connections {
             reader.canon(canon);
             match asked {
                 None => canon.num(0),
-                Some((api, path)) => canon.num(1 + *api as u64).text(path),
+                Some(Asked { api, path }) => canon.num(1 + *api as u64).text(path),
             };
             canon.flag(*answered).flag(*over).bytes(unsent).num(closes.map_or(0, |reset| 1 + u64::from(reset)));
         });

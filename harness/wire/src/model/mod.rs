@@ -1,13 +1,15 @@
 //! The model APIs' streams: OpenAI chat and responses, Anthropic messages, Google's generateContent.
 //!
 //! [`ModelEvent`] has what all of them have in common. [`Encoder`] is the server's side, chunk by chunk, so that a
-//! stream can stall or be cut after any of them; [`Decoder`] is the client's; [`script`] says what comes when.
+//! stream can stall or be cut after any of them; [`Decoder`] is the client's; [`script`] says what comes when, and
+//! [`reply`] sends it.
 //!
 //! Invariant: what an encoder writes for a list of events, the decoder of the same API reads as the same list.
 
 mod decode;
 mod encode;
 mod gemini;
+pub mod reply;
 mod request;
 pub mod script;
 mod whole;
