@@ -160,7 +160,7 @@ fn main() -> ExitCode {
         let cell = s.cell("stopped-with-timers", "pending-ask", "null")?;
         cell.is(&cell.row.proof.clone().unwrap_or_default(), "lasso")?;
         cell.is(cell.row.blocked_on.map_or("", |on| on.word()), "stopped")?;
-        cell.at(2_705_000)
+        cell.at(1_795_000)
     });
     trial("a_long_answer_is_cut_to_a_line_claude", |s| long_answer(s, "long-answer-to-claude"));
     trial("a_long_answer_is_cut_to_a_line_opencode", |s| long_answer(s, "long-answer-to-opencode"));

@@ -152,7 +152,7 @@ impl Os for Bench {
         Ok(self.fd())
     }
 
-    fn connect_mute(&mut self) -> Result<Fd, Errno> {
+    fn connect_mute(&mut self, _: &[u8]) -> Result<Fd, Errno> {
         Ok(self.fd())
     }
 
@@ -162,6 +162,14 @@ impl Os for Bench {
 
     fn open_locked(&mut self, _: bool) -> Result<Fd, Errno> {
         Ok(self.fd())
+    }
+
+    fn open_lock(&mut self) -> Result<Fd, Errno> {
+        Ok(self.fd())
+    }
+
+    fn try_lock(&mut self, _: Fd) -> bool {
+        true
     }
 
     fn spawn(&mut self, _: Spawn) -> Result<Child, Errno> {

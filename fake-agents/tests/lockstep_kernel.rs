@@ -335,6 +335,28 @@ fn nobody_answers_a_request_and_nobody_opens_the_other_end() {
 }
 
 #[test]
+fn a_kept_connection_brought_one_answer_and_brings_no_other() {
+    both(&cell(Null, r#"[{"fetch":{"kept":"1h"}}]"#), &["waits agent peer", "left agent"]);
+    both(&cell(Null, r#"[{"fetch":{"kept":"1h","within":"30s"}},{"exit":3}]"#), &["3630000 agent exit 3"]);
+}
+
+#[test]
+fn one_process_of_a_cell_has_its_lock() {
+    let holder = |ends: &str| format!(r#"{{"background":{{"does":[{{"take-lock":{{}}}},{ends}]}}}},{{"sleep":"1s"}}"#);
+    // whoever has it keeps it until its end, and not only until its next step
+    let ends = holder(r#"{"sleep":"5s"}"#);
+    both(&cell(Null, &format!(r#"[{ends},{{"take-lock":{{}}}},{{"exit":3}}]"#)), &["5000 agent exit 3"]);
+    both(&cell(Null, &format!(r#"[{ends},{{"take-lock":{{"within":"2s"}}}},{{"exit":3}}]"#)), &["3000 agent exit 3"]);
+    let again = r#"[{"run":[{"take-lock":{}},{"sleep":"1s"}]},{"take-lock":{}},{"exit":3}]"#;
+    both(&cell(Null, again), &["1000 agent exit 3"]);
+    let stays = holder(r#""hold""#);
+    let waits = ["waits agent file", "waits agent.1 nothing", "left agent", "left agent.1"];
+    both(&cell(Null, &format!(r#"[{stays},{{"take-lock":{{}}}}]"#)), &waits);
+    // a second descriptor of the same process waits for the first
+    both(&cell(Null, r#"[{"take-lock":{}},{"take-lock":{}}]"#), &["waits agent file", "left agent"]);
+}
+
+#[test]
 fn what_fits_together_is_passed_on() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
     if limit.is_some_and(|bytes| bytes < 8 << 20) {

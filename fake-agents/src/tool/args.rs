@@ -41,11 +41,14 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"end\": \"mcp-server\"}                SIGTERM, and waits until it is over
   {\"listen\": {\"within\": \"5m\"}}         waits for a connection on a free port
   {\"fetch\": {\"within\": \"30s\"}}         asks a server that takes the connection and never answers
+                                         (\"kept\": \"1h\": on a connection that brought an answer an hour before)
   {\"open-fifo\": {\"skips\": false}}      opens a FIFO that nobody writes to; with skips it passes it over
   {\"lock\": {\"database\": false, \"within\": \"10s\"}}   waits for a lock that is never let go; a database's by naps
+  {\"take-lock\": {\"within\": \"10s\"}}     takes the lock of its folder, or waits for it, and keeps it
   {\"agent\": {\"agent\": …, \"turns\": […]}}   runs a fake agent and waits for it
   \"setsid\"                             goes into a session of its own
   \"hold\"                               waits for ever
+  \"again\"                              begins its steps anew
   \"spin\"                               never rests
   {\"raise\": \"STOP\"}                    signals itself
   {\"exit\": 3}                          exits

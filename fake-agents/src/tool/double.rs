@@ -15,7 +15,7 @@ pub(super) const LISTENER: Fd = Fd(4);
 pub(super) const CONNECTION: Fd = Fd(5);
 /// The descriptor that `open_fifo` gives.
 pub(super) const FIFO: Fd = Fd(6);
-/// The descriptor that `open_locked` gives.
+/// The descriptor that `open_locked` and `open_lock` give.
 pub(super) const LOCKED: Fd = Fd(7);
 
 pub(super) struct Double {
@@ -48,6 +48,8 @@ pub(super) struct Double {
     pub(super) pipes: u32,
     pub(super) closed: Vec<Fd>,
     pub(super) tty_is_set: bool,
+    /// Whether nobody has the cell's lock.
+    pub(super) lock_is_free: bool,
 }
 
 impl Double {
@@ -76,6 +78,7 @@ impl Double {
             pipes: 0,
             closed: Vec::new(),
             tty_is_set: false,
+            lock_is_free: false,
         }
     }
 
@@ -196,7 +199,8 @@ impl Os for Double {
         Err(Errno::Refused)
     }
 
-    fn connect_mute(&mut self) -> Result<Fd, Errno> {
+    fn connect_mute(&mut self, answer: &[u8]) -> Result<Fd, Errno> {
+        self.input.entry(CONNECTION).or_default().extend(answer);
         Ok(CONNECTION)
     }
 
@@ -206,6 +210,14 @@ impl Os for Double {
 
     fn open_locked(&mut self, _database: bool) -> Result<Fd, Errno> {
         Ok(LOCKED)
+    }
+
+    fn open_lock(&mut self) -> Result<Fd, Errno> {
+        Ok(LOCKED)
+    }
+
+    fn try_lock(&mut self, _fd: Fd) -> bool {
+        self.lock_is_free
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {

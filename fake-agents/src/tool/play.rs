@@ -3,6 +3,8 @@
 //! Invariant: between two resumes the state is the step, how far it is, and the children that still run; a repetition
 //! of a step without end is the same state again.
 
+mod outside;
+
 use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, EXIT_TIMED_OUT, children, started};
 use crate::piped::{READ_BYTES, exit_code};
 use rehang_os::os::{
@@ -10,7 +12,7 @@ use rehang_os::os::{
 };
 use rehang_scenario::{
     Canon, Span, VTime,
-    turns::{Await, Fetch, Final, Listen, Lock, OpenFifo, Receive, Step},
+    turns::{Await, Final, Listen, Lock, OpenFifo, Receive, Step},
 };
 use rehang_trace::Fact;
 use serde_json::json;
@@ -20,8 +22,6 @@ const BLOCK_BYTES: u32 = 4_096;
 /// The pause between two tries of a locked database, as SQLite's busy handler has it where it is built without
 /// `HAVE_USLEEP` (`sqliteDefaultBusyCallback`); with it, a pause has up to 100 ms.
 const BUSY_NAP: Span = Span::secs(1);
-/// What is asked of a server that does not answer.
-const REQUEST: &[u8] = b"GET /api.json HTTP/1.1\r\nHost: models.example\r\n\r\n";
 /// What every program says that opens `/dev/tty` but has no terminal.
 const NO_TTY: &str = "fake-tool: cannot open /dev/tty: No such device or address\n";
 
@@ -79,6 +79,20 @@ enum Phase {
     },
     /// A client is to connect, up to this instant.
     Listening {
+        fd: Fd,
+        until: Option<VTime>,
+    },
+    /// A first question was asked, and its answer is read.
+    Answered {
+        fd: Fd,
+    },
+    /// A connection is kept until this instant.
+    Kept {
+        fd: Fd,
+        until: VTime,
+    },
+    /// The lock of the cell is waited for, up to this instant.
+    Locking {
         fd: Fd,
         until: Option<VTime>,
     },
@@ -144,6 +158,15 @@ impl Tool {
             Phase::Receiving { fd, until } => self.receive(os, fd, until),
             Phase::Awaiting { until } => self.await_end(os, until),
             Phase::Listening { fd, until } => self.listen(os, fd, until),
+            Phase::Answered { fd } => {
+                let kept = self.fetched().0;
+                self.answered(os, fd, kept)
+            }
+            Phase::Kept { fd, until } => {
+                let within = self.fetched().1;
+                self.keep(os, fd, until, within)
+            }
+            Phase::Locking { fd, until } => self.lock(os, fd, until),
             Phase::Unanswered { until, fd, .. } if until.is_some_and(|until| os.now() >= until) => {
                 os.close(fd);
                 self.done(EXIT_TIMED_OUT)
@@ -259,20 +282,8 @@ impl Tool {
                 }
                 Err(_) => self.over(EXIT_FAILED),
             },
-            Step::Fetch(Fetch { within }) => match os.connect_mute() {
-                Ok(fd) => {
-                    // the connection takes it, and nobody reads it
-                    let _ = os.write(fd, REQUEST);
-                    self.phase = Phase::Unanswered {
-                        fd,
-                        until: within.map(|within| os.now() + within),
-                        on: "peer",
-                        naps: false,
-                    };
-                    Flow::On
-                }
-                Err(_) => self.over(EXIT_FAILED),
-            },
+            Step::Fetch(fetch) => self.fetch(os, fetch),
+            Step::TakeLock(take) => self.take_lock(os, take),
             Step::OpenFifo(OpenFifo { skips: true }) => self.done(0),
             Step::OpenFifo(OpenFifo { skips: false }) => match os.open_fifo() {
                 Ok(fd) => {
@@ -299,6 +310,11 @@ impl Tool {
                 },
             },
             Step::Hold => rest(Wait { on: "nothing", ..Wait::default() }),
+            Step::Again => {
+                // without a wait, steps that take no time would go on for ever within one resume
+                (self.at, self.phase) = (0, Phase::Begin);
+                rest(Wait { until: Some(os.now()), on: "timer", ..Wait::default() })
+            }
             Step::Spin => rest(Wait { until: Some(os.now()), on: "timer", ..Wait::default() }),
             Step::Raise(name) => {
                 // The step is over before the signal is sent: a process that stops goes on after the step when it is
@@ -461,6 +477,14 @@ impl Tool {
         self.done(status)
     }
 
+    /// For how long the present question's connection is kept, and the limit to its answer.
+    fn fetched(&self) -> (Span, Option<Span>) {
+        match self.steps.get(self.at) {
+            Some(Step::Fetch(fetch)) => (fetch.kept.unwrap_or(Span::ZERO), fetch.within),
+            _ => (Span::ZERO, None),
+        }
+    }
+
     fn set_tty(&mut self, os: &mut dyn Os, fd: Fd) -> Flow {
         match os.set_tty(fd) {
             Write::Later => {
@@ -559,6 +583,9 @@ impl Program for Tool {
             Phase::Receiving { fd, until } => canon.num(7).num(fd.0.into()).deadline(*until),
             Phase::Awaiting { until } => canon.num(8).deadline(*until),
             Phase::Listening { fd, until } => canon.num(9).num(fd.0.into()).deadline(*until),
+            Phase::Answered { fd } => canon.num(11).num(fd.0.into()),
+            Phase::Kept { fd, until } => canon.num(12).num(fd.0.into()).deadline(Some(*until)),
+            Phase::Locking { fd, until } => canon.num(13).num(fd.0.into()).deadline(*until),
             Phase::Unanswered { fd, until, on, naps } => {
                 canon.num(10).num(fd.0.into()).deadline(*until).text(on).flag(*naps)
             }

@@ -157,6 +157,57 @@ fn what_does_not_answer_is_waited_for_or_given_up() {
 }
 
 #[test]
+fn a_kept_connection_is_asked_again_after_its_pause() {
+    let mut os = Double::new();
+    let mut tool = tool(json!([{"fetch": {"kept": "1h", "within": "30s"}}, {"print": "on"}]));
+    let pause = Wait { until: Some(VTime(3_601_000)), on: "timer", ..Wait::default() };
+    assert_eq!(os.wait(&mut *tool), pause);
+    let asked = os.text(CONNECTION);
+    os.now = VTime(3_601_000);
+    let waits = Wait { read: vec![CONNECTION], until: Some(VTime(3_631_000)), on: "peer", ..Wait::default() };
+    assert_eq!(os.wait(&mut *tool), waits);
+    assert_eq!(os.text(CONNECTION), asked.repeat(2), "the same question twice");
+    os.now = VTime(3_631_000);
+    assert_eq!(os.resume(&mut *tool), Next::Exit(0));
+}
+
+#[test]
+fn the_lock_of_the_cell_is_taken_and_kept_or_waited_for() {
+    let mut os = Double::new();
+    let make = tool;
+    let mut tool = make(json!([{"take-lock": {}}, {"take-lock": {"within": "10s"}}, "hold"]));
+    let waits =
+        |until: Option<u64>| Wait { read: vec![LOCKED], until: until.map(VTime), on: "file", ..Wait::default() };
+    assert_eq!(os.wait(&mut *tool), waits(None));
+    os.lock_is_free = true;
+    os.now = VTime(2_000);
+    assert_eq!(os.wait(&mut *tool).on, "nothing", "both were taken");
+    assert!(os.closed.is_empty(), "a lock is kept");
+    let mut other = make(json!([{"take-lock": {"within": "10s"}}, {"print": "on"}]));
+    os.lock_is_free = false;
+    assert_eq!(os.wait(&mut *other), waits(Some(12_000)));
+    os.now = VTime(12_000);
+    assert_eq!(os.resume(&mut *other), Next::Exit(0));
+    assert_eq!(os.closed, [LOCKED]);
+}
+
+#[test]
+fn steps_begin_anew_in_the_same_state() {
+    let mut os = Double::new();
+    let mut tool = tool(json!([{"print": "round"}, {"sleep": "5s"}, "again"]));
+    let mut states = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(os.wait(&mut *tool).until, Some(VTime(os.now.0 + 5_000)));
+        states.push(os.state(&*tool));
+        os.now = VTime(os.now.0 + 5_000);
+        let between = os.wait(&mut *tool);
+        assert_eq!(between.until, Some(os.now), "it waits between two rounds, so that no resume is endless");
+    }
+    assert!(states.iter().all(|state| *state == states[0]), "nothing counts up");
+    assert_eq!(os.text(STDOUT), "round\n".repeat(3));
+}
+
+#[test]
 fn a_lock_is_waited_for_in_its_call_and_a_database_by_naps() {
     let mut os = Double::new();
     let mut tool =

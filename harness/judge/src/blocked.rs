@@ -7,7 +7,7 @@
 //! | word | when |
 //! |---|---|
 //! | `stopped` | the agent, or a process that its wait leads to, is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP): see [`crate::leads`] |
-//! | `exit` | the agent's result is out and its process lives on |
+//! | `exit` | the agent's result of this run is out and its process lives on |
 //! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too if the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
@@ -89,7 +89,7 @@ fn spins(index: &Index<'_>) -> bool {
 }
 
 fn exit(index: &Index<'_>, facts: &CellFacts, agent: Option<&str>) -> Option<&'static str> {
-    let out = index.results.iter().any(|&(who, ..)| who == "agent");
+    let out = index.results.iter().any(|&(who, at, ..)| who == "agent" && index.of_last_run(at));
     let out = out && !facts.server && index.alive("agent");
     // A result that cannot be written is not out.
     (out && agent != Some("pipe")).then_some("exit")
@@ -163,7 +163,7 @@ fn client(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use rehang_trace::{AskEnd, Cause, What};
+    use rehang_trace::{AskEnd, Cause, RunEnd, What};
 
     fn on(cell: Cell, waits: &[(&str, &str)]) -> String {
         let trace = cell.deadlock(waits).trace();
@@ -225,6 +225,10 @@ mod tests {
         assert_eq!(on(mute, &[("agent", "nothing"), ("client", "post")]), "post", "its event loop is stuck");
         assert_eq!(on(up().result("Hi"), &[("agent", "client")]), "exit");
         assert_eq!(on(up().result("Hi"), &[("agent", "stdout")]), "pipe");
+        let over = What::RunOver { outcome: RunEnd::Completed, cause: String::new(), text: String::new() };
+        let again = up().result("Hi").exit("agent", 0).add("wrapper", over).spawn("agent");
+        assert_eq!(on(again.clone(), &[("agent", "child")]), "child", "the result is an earlier run's");
+        assert_eq!(on(again.result("Hi"), &[("agent", "child")]), "exit");
         let post = up().post("client", 1, "/session/ses_1/message");
         assert_eq!(on(post.clone(), &[("agent", "client"), ("client", "post")]), "post");
         assert_eq!(on(post.killed("agent", "KILL"), &[("client", "post")]), "event");

@@ -82,7 +82,7 @@ fn never_ends(bash: &Bash) -> bool {
         Step::ReadStdin | Step::ReadStdinToEnd | Step::AskTty(_) | Step::Hold | Step::Spin => true,
         Step::Receive(_) | Step::Await(_) | Step::Listen(_) | Step::Fetch(_) => true,
         Step::OpenFifo(open) => !open.skips,
-        Step::Lock(_) => true,
+        Step::Lock(_) | Step::Again => true,
         Step::Background(left) => left.stdout != Some(false) || left.stderr != Some(false),
         Step::Every(every) => every.times == 0,
         _ => false,

@@ -335,14 +335,21 @@ pub trait Os {
     fn accept(&mut self, fd: Fd) -> Option<Fd>;
     /// Connects to a port of 127.0.0.1.
     fn connect(&mut self, port: u16) -> Result<Fd, Errno>;
-    /// Connects to a server that takes the connection and never reads from it.
-    fn connect_mute(&mut self) -> Result<Fd, Errno>;
+    /// Connects to a server that takes the connection and never reads from it; with `answer`, it answers once with these
+    /// bytes, as if it had been asked something, and then does no more.
+    fn connect_mute(&mut self, answer: &[u8]) -> Result<Fd, Errno>;
     /// Begins to open, for reading, a FIFO that no process has open for writing: the descriptor is never ready. A process
     /// that waits for it is in its `open`, and has no descriptor yet.
     fn open_fifo(&mut self) -> Result<Fd, Errno>;
     /// Opens a file that somebody outside the cell has locked for ever: the descriptor is never ready. A process that waits
     /// for it is in its `flock`; with `database`, the file is an SQLite database, whose busy handler naps instead.
     fn open_locked(&mut self, database: bool) -> Result<Fd, Errno>;
+    /// Opens the file whose lock the processes of a cell take in turn: the descriptor is ready when nobody has the lock.
+    /// A process that waits for it is in its `flock`.
+    fn open_lock(&mut self) -> Result<Fd, Errno>;
+    /// Takes the lock of a descriptor that [`Os::open_lock`] gave, unless another descriptor has it. It is let go when
+    /// the descriptor is closed.
+    fn try_lock(&mut self, fd: Fd) -> bool;
 
     /// Starts a process: `TooBig` if its arguments or its environment do not fit ([`crate::exec::fits`]).
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno>;

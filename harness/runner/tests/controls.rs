@@ -3,7 +3,7 @@
 //! Invariant: each control arm changes one thing: one value or one step of what the model or the program does, or one other
 //! key of the file, such as `people` or `faults`; and no arm takes a turn away, which would only show that without a
 //! question nobody waits for an answer. The exceptions are listed here, each with the reason why no smaller change ends the
-//! hang; one that is no longer needed fails.
+//! hang; one that is no longer needed fails. Arms that real releases alone play are among them.
 
 use rehang_runner::select::Selection;
 use rehang_scenario::{Scenario, Stage};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TOLD: [&str; 8] = ["title", "about", "mechanism", "cites", "expect", "skip", "seeds", "stages"];
 
 /// The files with a larger control arm, and why.
-const LARGER: [(&str, &str); 11] = [
+const LARGER: [(&str, &str); 12] = [
     ("altimate/answers", ONE_SHOT),
     ("altimate/nested-agent", ONE_SHOT),
     ("altimate/run-env", ONE_SHOT),
@@ -27,6 +27,7 @@ const LARGER: [(&str, &str); 11] = [
     ),
     ("pawwork/navigation", "the event must come, and somebody must answer what it tells"),
     ("question/row-diff", "a run that does not listen cannot be answered: it must listen, and somebody must answer"),
+    ("upstream/mcp-call-never-returns", "the arm in which its tool server answers has not been run on a release yet"),
     ("upstream/question", ONE_SHOT),
     ("upstream/two-asks", ONE_SHOT),
 ];
@@ -98,7 +99,8 @@ fn takes_a_turn(path: &str) -> bool {
 
 #[test]
 fn each_control_arm_changes_one_thing() {
-    let selected = Selection::default().select(&[Stage::Sim, Stage::Lockstep]).expect("the scenarios can be read");
+    let stages = [Stage::Sim, Stage::Lockstep, Stage::Live];
+    let selected = Selection::default().select(&stages).expect("the scenarios can be read");
     let mut larger: BTreeMap<String, String> = BTreeMap::new();
     let mut arms = 0;
     for unit in &selected.units {

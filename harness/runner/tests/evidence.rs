@@ -75,7 +75,7 @@ const MISSED: [(&str, &str, &str); 16] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 70] = [
+const OTHERS: [(&str, &str, &str); 71] = [
     ("B1", "B2", "a terminal is its stdin"),
     ("B1", "S1", PLAIN),
     ("B10", "B5", "that it ignores TERM shows when it is sent one"),
@@ -119,6 +119,7 @@ const OTHERS: [(&str, &str, &str); 70] = [
     ("M4", "B5", PLAIN),
     ("M5", "M8", "the pause between two tries: opencode says so on its server alone"),
     ("M6", "", "a compaction is a request like any other"),
+    ("M7", "", "each call is work: that none of them is new, who reads them knows"),
     ("M8", "B5", PLAIN),
     ("P1", "B5", PLAIN),
     ("P2", "M8", "the agent asks nobody, and nothing is under way"),

@@ -280,6 +280,7 @@ impl Look {
             };
             self.no(format!("{path}.{at}.{key}"), message, Some(help));
         }
+        let left_behind = self.left_behind;
         for (i, step) in steps.iter().enumerate() {
             let path = format!("{path}.{i}");
             match step {
@@ -319,6 +320,13 @@ impl Look {
                 }
                 _ => {}
             }
+        }
+        if self.left_behind > left_behind
+            && let Some(at) = steps.iter().position(|step| *step == Step::Again)
+        {
+            let help = "`again` repeats what ends by itself: `run` waits for a process";
+            let message = "each round would leave one process more in the background";
+            self.no(format!("{path}.{at}"), message, Some(help));
         }
     }
 

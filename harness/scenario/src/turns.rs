@@ -214,12 +214,17 @@ pub enum Step {
     OpenFifo(OpenFifo),
     /// Waits for a lock on a file that another run on the machine, which is not part of the scenario, holds for ever.
     Lock(Lock),
+    /// Takes the lock of the cell, which a state folder, a profile or a port is to those who share it: one process has it,
+    /// until it ends, and any other waits.
+    TakeLock(TakeLock),
     /// Is itself an agent: an agent run by another agent's bash tool.
     Agent(Nested),
     /// Goes into a session of its own.
     Setsid,
     /// Waits for ever on nothing.
     Hold,
+    /// Begins its list anew, as `while :; do …; done` does.
+    Again,
     /// Spins: takes steps without time passing.
     Spin,
     /// Raises this signal in itself: `STOP`, `KILL`, …
@@ -400,6 +405,10 @@ pub struct Fetch {
     /// Goes on without an answer after this span; by default it waits for ever.
     #[serde(default)]
     pub within: Option<Span>,
+    /// The connection has been kept: a first question was answered at once, and this is how long ago that was when the
+    /// question is asked that nobody answers. By default the connection is new.
+    #[serde(default)]
+    pub kept: Option<Span>,
 }
 
 /// A FIFO among the files that are opened.
@@ -420,6 +429,15 @@ pub struct Lock {
     #[serde(default)]
     pub database: bool,
     /// Goes on without the lock after this span (`flock -w`, SQLite's `busy_timeout`); by default it waits for ever.
+    #[serde(default)]
+    pub within: Option<Span>,
+}
+
+/// The lock of the cell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TakeLock {
+    /// Goes on without the lock after this span; by default it waits for ever.
     #[serde(default)]
     pub within: Option<Span>,
 }

@@ -138,6 +138,7 @@ pub fn all() -> Vec<Case> {
                 locked(s, "posix", "index.lock", &["lock"], &["sleep"])
             })
         },
+        hung("lock-of-a-leaked-child", "file-lock", "H3", "left by a run that is over", leaked),
         Case {
             ..moves("sqlite-lock", Hung, "sqlite-lock", Some("R1"), "the database", |s| {
                 locked(s, "posix", "opencode.db", &["busy-database"], &["sleep"])
@@ -160,6 +161,12 @@ pub fn all() -> Vec<Case> {
         Case {
             limits: Limits { silent_ms: 50 },
             ..hung("peer-silent", "peer-silent", "E2", "has been silent", |s| peer(s, "curl", "ask-by-read"))
+        },
+        Case {
+            limits: Limits { silent_ms: 50 },
+            ..hung("peer-silent-on-a-kept-connection", "peer-silent", "M9", "had been idle for", |s| {
+                peer(s, "curl", "ask-on-a-kept-one");
+            })
         },
         hung("no-connection", "no-connection", "M8", "nothing under way", |s| {
             agent(s, "opencode", &["run"], &["idle"]);

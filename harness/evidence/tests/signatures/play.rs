@@ -113,6 +113,16 @@ pub fn play(words: &[String]) {
             setsid().expect("a session");
             agents::logged(line, &["stray", "quiet", lifeline]);
         }
+        // a tool server that has the lock on its index, or waits for it, until its lifeline ends
+        ["stray", "take-lock", path, lifeline] => {
+            let (line, file) = (open(lifeline, OFlags::RDONLY), open(path, OFlags::RDWR));
+            let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            ready();
+            if !is_free {
+                let _ = flock(&file, FlockOperation::LockExclusive);
+            }
+            read(line.as_fd());
+        }
         // names itself, and computes until its lifeline ends
         ["stray", "spin", lifeline] => {
             let line = open(lifeline, OFlags::RDONLY);
@@ -570,6 +580,15 @@ fn connected(mut stream: TcpStream, how: &str) {
             stream.write_all(b"POST /v1/messages\r\n").expect("sent");
             let _ = stream.read(&mut [0; 16]);
             epoll_of(&[stream.as_fd()], true);
+        }
+        // an answer, a pause in which the connection is kept, and a request that nobody answers
+        "ask-on-a-kept-one" => {
+            stream.write_all(b"GET /\r\n").expect("sent");
+            let _ = stream.read(&mut [0; 16]);
+            std::thread::sleep(Duration::from_millis(300));
+            stream.write_all(b"GET /\r\n").expect("sent");
+            ready();
+            let _ = stream.read(&mut [0; 16]);
         }
         // a client of opencode's server, which waits for its events
         "listen" => {

@@ -79,6 +79,19 @@ pub fn locked(stage: &mut Stage, kind: &str, name: &str, waiter: &[&str], holder
     stage.start_behind(holder, waiter);
 }
 
+/// A tool server that outlived whoever started it, with the lock on its index, and the same one started anew, whose
+/// starter is asked about.
+pub fn leaked(stage: &mut Stage) {
+    let (lifeline, path) = (lifeline(stage), path(stage, "index.lock"));
+    std::fs::write(&path, b"").expect("a file");
+    let server = ["stray", "take-lock", path.as_str(), lifeline.as_str()];
+    let mut run = stage.bare(&[&["leave"], &server[..]].concat());
+    let over = run.status().expect("a run");
+    assert!(over.success(), "the run ended well");
+    stage.await_ready(1).expect("its server has the lock");
+    plain(stage, &[&["wait-for"], &server[..]].concat());
+}
+
 /// A peer that takes a request, sends a few bytes, and falls silent.
 pub fn peer(stage: &mut Stage, name: &str, how: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

@@ -126,7 +126,7 @@ fn wait(os: &mut RealOs, wait: &Wait, speed: u32, wakes: Option<&OwnedFd>) {
     if let Some(opening) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(|d| matches!(d.key, Key::Fifo(_))) {
         return descriptor::wait_to_open(opening.fd());
     }
-    let is_locked = |d: &&descriptor::Descriptor| matches!(d.key, Key::Locked(..));
+    let is_locked = |d: &&descriptor::Descriptor| matches!(d.key, Key::Locked(..) | Key::Lock);
     if let Some(file) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(is_locked)
         && wait.until.is_none()
     {

@@ -265,7 +265,31 @@ pub fn locked(database: bool) -> Result<(OwnedFd, OwnedFd, u64), rustix::io::Err
     Ok((waiter, holder, inode))
 }
 
-/// Waits for the lock of a file of [`locked`] as a plain program does: until it is let go, or for a signal.
+/// A file, opened anew, whose lock processes take in turn: that of the `lifeline` that they share or, without one, one for
+/// each user and working folder, which stays, empty, in the folder for temporary files.
+///
+/// # Errors
+/// The kernel's error.
+pub fn lock_file(lifeline: Option<BorrowedFd<'_>>) -> Result<OwnedFd, rustix::io::Errno> {
+    use rustix::fs::{CWD, Mode, OFlags};
+    use std::os::fd::AsRawFd;
+    if let Some(lifeline) = lifeline {
+        let path = format!("/proc/self/fd/{}", lifeline.as_raw_fd());
+        return rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
+    }
+    let folder = rustix::fs::stat(".")?;
+    let user = rustix::process::getuid().as_raw();
+    let name = format!("rehang-{user}-{:x}-{:x}.lock", folder.st_dev, folder.st_ino);
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, std::env::temp_dir().join(name), flags, Mode::RUSR | Mode::WUSR)
+}
+
+/// Takes the lock of a file of [`lock_file`], unless another descriptor has it.
+pub fn try_lock(file: BorrowedFd<'_>) -> bool {
+    rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Waits for the lock of a file of [`locked`] or [`lock_file`] as a plain program does: until it is let go, or for a signal.
 pub fn wait_to_lock(file: BorrowedFd<'_>) {
     // an error is a signal, and the wait is begun again
     let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::LockExclusive);

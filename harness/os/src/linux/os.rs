@@ -63,6 +63,8 @@ pub(crate) struct RealOs {
     pub(crate) signals: Signals,
     pub(crate) at_end: Option<Stop>,
     held: BTreeMap<Key, u32>,
+    /// The descriptor by which it has the lock of the cell.
+    locks: Option<u32>,
     /// The descriptors as the scheduler knows them.
     told: Vec<(u32, Key)>,
     moved: BTreeMap<Key, Moved>,
@@ -97,6 +99,7 @@ impl RealOs {
             signals: Signals::inherited(),
             at_end: None,
             held: BTreeMap::new(),
+            locks: None,
             told: Vec::new(),
             moved: BTreeMap::new(),
             tty_reads: BTreeMap::new(),
@@ -390,6 +393,10 @@ impl Os for RealOs {
         let Some(descriptor) = self.fds.remove(&fd.0) else { return };
         let key = descriptor.key;
         drop(descriptor);
+        if self.locks == Some(fd.0) {
+            self.locks = None;
+            self.say(Said::Locks(false));
+        }
         let held = self.held.entry(key).or_default();
         *held = held.saturating_sub(1);
         if *held == 0 {
@@ -498,14 +505,25 @@ impl Os for RealOs {
         Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
     }
 
-    fn connect_mute(&mut self) -> Result<Fd, Errno> {
+    fn connect_mute(&mut self, answer: &[u8]) -> Result<Fd, Errno> {
         // the scheduler never hears of the listener: it is outside the cell
         let at = Listen { address: self.address(), port: 0 };
         let (listener, port) = listen(at).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
         let (socket, ours) =
             connect(self.address(), port).map_err(|e| self.unmeant("connecting", e, machine::loopback))?;
         let connection = Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port));
-        Ok(self.install(connection.beside(listener)))
+        if answer.is_empty() {
+            return Ok(self.install(connection.beside(listener)));
+        }
+        // the server's end lives beside the client's, and nobody reads it
+        let accepted = rustix::net::acceptfrom_with(&listener, SocketFlags::CLOEXEC);
+        let server = accepted.map_err(|e| self.unmeant("accepting", e, machine::open))?.0;
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&server, answer));
+        let wrote = written.map_err(|e| self.unmeant("answering", e, machine::loopback))? as u64;
+        let key = connection.key;
+        let fd = self.install(connection.beside(server));
+        self.say(Said::Came(key, Moved { read: 0, wrote, hash: hash(0, answer) }));
+        Ok(fd)
     }
 
     fn open_fifo(&mut self) -> Result<Fd, Errno> {
@@ -518,6 +536,25 @@ impl Os for RealOs {
             descriptor::locked(database).map_err(|e| self.unmeant("locking a file", e, machine::open))?;
         let file = Descriptor::opened(file, FdKind::Null, Key::Locked(inode, database));
         Ok(self.install(file.beside(holder)))
+    }
+
+    fn open_lock(&mut self) -> Result<Fd, Errno> {
+        // of all that the processes of a cell have in common, only the lifeline is there in every one
+        let lifeline = self.scheduler.as_ref().map(|scheduler| scheduler.lifeline.as_fd());
+        let file = descriptor::lock_file(lifeline).map_err(|e| self.unmeant("opening a lock", e, machine::open))?;
+        Ok(self.install(Descriptor::opened(file, FdKind::Null, Key::Lock)))
+    }
+
+    fn try_lock(&mut self, fd: Fd) -> bool {
+        let Some(descriptor) = self.fds.get(&fd.0).filter(|descriptor| descriptor.key == Key::Lock) else {
+            return false;
+        };
+        let has = descriptor::try_lock(descriptor.fd());
+        if has && self.locks != Some(fd.0) {
+            self.locks = Some(fd.0);
+            self.say(Said::Locks(true));
+        }
+        has
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {

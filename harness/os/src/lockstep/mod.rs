@@ -136,6 +136,7 @@ impl LockstepKernel {
         match key {
             Key::Other => Some(true),
             Key::PipeWrite(_) | Key::Fifo(_) | Key::Locked(..) => Some(false),
+            Key::Lock => Some(self.objects.locker.is_none()),
             Key::Listener(port) => Some(self.objects.waiting(port) > 0),
             Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
             Key::PipeRead(_) => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),

@@ -4,6 +4,7 @@
 //! Invariant: an announcement is believed about what only its participant can see, and checked wherever the scheduler
 //! has an end of its own: nothing can be read that was not written.
 
+use crate::kernel::Proc;
 use crate::lockstep::protocol::{Key, Moved, hash};
 use crate::os::SOCKET_WINDOW;
 use crate::tables::Link;
@@ -77,7 +78,8 @@ pub fn inbound(key: Key) -> Option<Stream> {
         Key::PipeRead(inode) => Some(Stream::Pipe(inode)),
         Key::Client(client, server) => Some(Stream::ToClient(client, server)),
         Key::Server(client, server) => Some(Stream::ToServer(client, server)),
-        Key::PipeWrite(_) | Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Locked(..) | Key::Other => None,
+        Key::PipeWrite(_) | Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+        Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
     }
 }
 
@@ -87,7 +89,8 @@ pub fn outbound(key: Key) -> Option<Stream> {
         Key::PipeWrite(inode) => Some(Stream::Pipe(inode)),
         Key::Client(client, server) => Some(Stream::ToServer(client, server)),
         Key::Server(client, server) => Some(Stream::ToClient(client, server)),
-        Key::PipeRead(_) | Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Locked(..) | Key::Other => None,
+        Key::PipeRead(_) | Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+        Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
     }
 }
 
@@ -98,6 +101,8 @@ pub struct Objects {
     holders: BTreeMap<Key, u32>,
     /// Connections that were made to a port and not yet accepted, by the client's port, in their order.
     waiting: BTreeMap<u16, VecDeque<u16>>,
+    /// Who has the lock of the cell.
+    pub locker: Option<Proc>,
     /// Counts whatever could make a descriptor ready that was not.
     pub epoch: u64,
     /// The numbers of pipes, terminals and listeners, in the order in which they were made.
@@ -122,6 +127,7 @@ fn kind(key: Key) -> u8 {
         Key::Other => 4,
         Key::Fifo(_) => 5,
         Key::Locked(..) => 6,
+        Key::Lock => 7,
     }
 }
 
@@ -304,6 +310,22 @@ impl Objects {
         Ok(())
     }
 
+    /// Counts bytes that came to this end of a connection from a server outside the cell.
+    pub fn came(&mut self, key: Key, moved: Moved) {
+        let Key::Client(client, server) = key else { return };
+        // what is only written cannot be too much
+        let _ = self.moved(Key::Server(client, server), Moved { read: 0, ..moved });
+    }
+
+    /// A process has the lock of the cell from now on, or has it no more.
+    pub fn locks(&mut self, proc: Proc, has: bool) {
+        self.epoch += 1;
+        match has {
+            true => self.locker = Some(proc),
+            false => self.locker = self.locker.filter(|locker| *locker != proc),
+        }
+    }
+
     /// Counts bytes that went from this end of a connection, if the other one is open.
     fn went(&mut self, key: Key, bytes: u64) {
         let (link, to) = match key {
@@ -331,12 +353,13 @@ impl Objects {
             flows,
             holders: _, // not compared: who holds what is in the tables of the processes
             waiting: _, // not compared: written below, and in their order beside it
-            epoch: _,   // not compared: it says when to ask again, and never what is there
-            names: _,   // not compared: names
-            made: _,    // not compared: it numbers
-            links: _,   // not compared: a snapshot alone shows them
-            now: _,     // not compared: each step is told the time
-            turns: _,   // not compared: a snapshot alone shows it
+            locker,
+            epoch: _, // not compared: it says when to ask again, and never what is there
+            names: _, // not compared: names
+            made: _,  // not compared: it numbers
+            links: _, // not compared: a snapshot alone shows them
+            now: _,   // not compared: each step is told the time
+            turns: _, // not compared: a snapshot alone shows it
         } = self;
         for stream in [inbound(key), outbound(key)].into_iter().flatten() {
             if let Some(flow) = flows.get(&stream) {
@@ -345,6 +368,9 @@ impl Objects {
         }
         if let Key::Listener(port) = key {
             canon.num(self.waiting(port));
+        }
+        if key == Key::Lock {
+            canon.num(locker.map_or(0, |proc| u64::from(proc.0) + 1));
         }
     }
 }

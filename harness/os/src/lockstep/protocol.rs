@@ -57,6 +57,8 @@ pub enum Key {
     Fifo(u64),
     /// A file that is locked, by inode; whether it is a database.
     Locked(u64, bool),
+    /// The file whose lock the processes of the cell take in turn.
+    Lock,
 }
 
 /// What was moved through an object since the last announcement.
@@ -171,6 +173,10 @@ pub enum Said {
     Reaped(u32, Ended),
     /// These bytes went through this object.
     Moved(Key, Moved),
+    /// These bytes came to this end of a connection from a server outside the cell.
+    Came(Key, Moved),
+    /// Whether it has the lock of the cell from now on.
+    Locks(bool),
     /// It read from a terminal.
     TtyRead(Key, TtyReads),
     /// It is about to send a signal: the scheduler answers `Now` or `AtEnd`.

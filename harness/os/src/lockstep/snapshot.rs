@@ -32,6 +32,7 @@ impl LockstepKernel {
             foregrounds: foregrounds.collect(),
             links: self.objects.links(),
             queues: self.objects.queues(),
+            locker: self.objects.locker,
             outside: outside.collect(),
         }
     }
@@ -84,6 +85,7 @@ impl LockstepKernel {
             Key::Server(..) => Thing::Socket(number, 1),
             Key::Fifo(_) => Thing::Fifo(number),
             Key::Locked(_, database) => Thing::Locked(number, database),
+            Key::Lock => Thing::Lock,
         }
     }
 }

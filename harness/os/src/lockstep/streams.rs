@@ -59,7 +59,8 @@ impl LockstepKernel {
                 Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
                 Key::Client(client, server) => Some(Key::Server(client, server)),
                 Key::Server(client, server) => Some(Key::Client(client, server)),
-                Key::Tty(_) | Key::Listener(_) | Key::Fifo(_) | Key::Locked(..) | Key::Other => None,
+                Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+                Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
             },
         }
     }

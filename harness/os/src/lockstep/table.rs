@@ -249,6 +249,7 @@ impl LockstepKernel {
         for key in std::mem::take(&mut self.get_mut(proc).holds) {
             self.objects.release(key);
         }
+        self.objects.locks(proc, false);
         self.objects.epoch += 1;
         let process = self.get_mut(proc);
         process.fds.clear();

@@ -210,6 +210,14 @@ impl LockstepKernel {
                 }
                 self.account(proc, key, moved)?;
             }
+            Said::Came(key, moved) => self.objects.came(key, moved),
+            Said::Locks(has) => {
+                if let Some(other) = self.objects.locker.filter(|other| has && *other != proc) {
+                    let (role, other) = (&self.get(proc).role, &self.get(other).role);
+                    return Err(InternalError::Fake(format!("{role} has the lock that {other} has")));
+                }
+                self.objects.locks(proc, has);
+            }
             Said::TtyRead(Key::Tty(device), reads) => {
                 let bytes = reads.reads.iter().map(|(_, got, times)| got * times).sum();
                 self.get_mut(proc).used.read(bytes);

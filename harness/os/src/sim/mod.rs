@@ -45,6 +45,8 @@ pub struct SimKernel {
     fifos: usize,
     /// How many files were opened that are locked.
     locked: usize,
+    /// Who has the lock of the cell, and by which of its descriptors.
+    locker: Option<(Proc, u32)>,
     handles: Vec<Option<Desc>>,
     happened: Vec<Happened>,
     stops: u64,
@@ -65,6 +67,7 @@ impl SimKernel {
             listeners: Vec::new(),
             fifos: 0,
             locked: 0,
+            locker: None,
             handles: Vec::new(),
             happened: Vec::new(),
             stops: 0,
@@ -97,7 +100,8 @@ impl SimKernel {
             Desc::PipeRead(id) => self.pipes[id].readers += 1,
             Desc::PipeWrite(id) => self.pipes[id].writers += 1,
             Desc::Tty(id) => self.ttys[id].slaves += 1,
-            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) | Desc::Fifo(_) | Desc::Locked(..) => {}
+            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) => {}
+            Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock => {}
         }
     }
 
@@ -106,7 +110,7 @@ impl SimKernel {
             Desc::PipeRead(id) => self.pipes[id].readers -= 1,
             Desc::PipeWrite(id) => self.pipes[id].writers -= 1,
             Desc::Tty(id) => self.ttys[id].slaves -= 1,
-            Desc::Null | Desc::Fifo(_) | Desc::Locked(..) => {}
+            Desc::Null | Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock => {}
             Desc::Master(id) => self.hang_up(id),
             Desc::Listener(id) => {
                 self.listeners[id].open = false;
@@ -116,6 +120,11 @@ impl SimKernel {
             }
             Desc::Socket(id, side) => self.connections[id].close(side, reset),
         }
+    }
+
+    /// A descriptor of a process is closed: if it had the lock of the cell, nobody has it now.
+    fn let_go(&mut self, proc: Proc, fd: u32) {
+        self.locker = self.locker.filter(|locker| *locker != (proc, fd));
     }
 
     fn new_pipe(&mut self) -> usize {
@@ -138,6 +147,7 @@ impl SimKernel {
             Desc::Null => true,
             Desc::PipeRead(id) => self.pipes[id].readable(),
             Desc::PipeWrite(_) | Desc::Fifo(_) | Desc::Locked(..) => false,
+            Desc::Lock => self.locker.is_none(),
             Desc::Tty(id) => self.ttys[id].readable(),
             Desc::Master(id) => self.ttys[id].line.has_output(),
             Desc::Listener(id) => !self.listeners[id].waiting.is_empty(),
@@ -152,7 +162,7 @@ impl SimKernel {
             // a terminal that was hung up gives an error at once
             Desc::Tty(id) => !self.ttys[id].master || self.ttys[id].line.room() >= TTY_ROOM_MIN,
             Desc::Null | Desc::PipeRead(_) | Desc::Master(_) | Desc::Listener(_) => true,
-            Desc::Fifo(_) | Desc::Locked(..) => false,
+            Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock => false,
         }
     }
 
@@ -202,7 +212,7 @@ impl SimKernel {
                 }
             }
             Desc::PipeWrite(_) | Desc::Listener(_) => Read::Failed(Errno::BadFd),
-            Desc::Fifo(_) | Desc::Locked(..) => Read::Later,
+            Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock => Read::Later,
         }
     }
 
@@ -259,9 +269,8 @@ impl SimKernel {
                 other.came.add(room as u64, self.now, self.turns);
                 if room > 0 { Write::Took(room) } else { Write::Later }
             }
-            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) | Desc::Fifo(_) | Desc::Locked(..) => {
-                Write::Failed(Errno::BadFd)
-            }
+            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) => Write::Failed(Errno::BadFd),
+            Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock => Write::Failed(Errno::BadFd),
         }
     }
 
@@ -309,9 +318,12 @@ impl SimKernel {
         Ok(id)
     }
 
-    /// A connection that waits at a listener outside the cell, which accepts none.
-    fn connect_to_nobody(&mut self) -> usize {
-        self.connections.push(Connection::new(FIRST_PORT, self.now));
+    /// A connection to a server outside the cell, which answers with this once and reads nothing.
+    fn connect_to_nobody(&mut self, answer: &[u8]) -> usize {
+        let mut connection = Connection::new(FIRST_PORT, self.now);
+        connection.ends[0].inbox.extend_from_slice(answer);
+        connection.ends[0].came.add(answer.len() as u64, self.now, self.turns);
+        self.connections.push(connection);
         self.connections.len() - 1
     }
 
@@ -503,9 +515,8 @@ impl Kernel for SimKernel {
             Some(Desc::PipeWrite(id)) => Desc::PipeRead(id),
             Some(Desc::Master(id)) => Desc::Tty(id),
             Some(Desc::Socket(id, side)) => Desc::Socket(id, 1 - side),
-            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_) | Desc::Fifo(_) | Desc::Locked(..)) | None => {
-                return Vec::new();
-            }
+            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_)) | None => return Vec::new(),
+            Some(Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock) => return Vec::new(),
         };
         self.all().filter(|&p| self.get(p).alive() && self.get(p).fds.values().any(|&held| held == other)).collect()
     }

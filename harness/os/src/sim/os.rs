@@ -130,6 +130,7 @@ impl Os for View<'_> {
 
     fn close(&mut self, fd: Fd) {
         if let Some(desc) = self.kernel.get_mut(self.me).fds.remove(&fd.0) {
+            self.kernel.let_go(self.me, fd.0);
             self.kernel.shut(desc, false);
         }
     }
@@ -137,7 +138,7 @@ impl Os for View<'_> {
     fn kind(&self, fd: Fd) -> FdKind {
         match self.desc(fd) {
             None => FdKind::Closed,
-            Some(Desc::Null | Desc::Locked(..)) => FdKind::Null,
+            Some(Desc::Null | Desc::Locked(..) | Desc::Lock) => FdKind::Null,
             Some(Desc::Tty(tty)) if !self.kernel.ttys[tty].master => FdKind::Null,
             Some(Desc::Tty(_) | Desc::Master(_)) => FdKind::Tty,
             Some(Desc::PipeRead(_) | Desc::PipeWrite(_) | Desc::Fifo(_)) => FdKind::Pipe,
@@ -190,8 +191,8 @@ impl Os for View<'_> {
         Ok(self.install(Desc::Socket(id, 0)))
     }
 
-    fn connect_mute(&mut self) -> Result<Fd, Errno> {
-        let id = self.kernel.connect_to_nobody();
+    fn connect_mute(&mut self, answer: &[u8]) -> Result<Fd, Errno> {
+        let id = self.kernel.connect_to_nobody(answer);
         Ok(self.install(Desc::Socket(id, 0)))
     }
 
@@ -203,6 +204,15 @@ impl Os for View<'_> {
     fn open_locked(&mut self, database: bool) -> Result<Fd, Errno> {
         self.kernel.locked += 1;
         Ok(self.install(Desc::Locked(self.kernel.locked - 1, database)))
+    }
+
+    fn open_lock(&mut self) -> Result<Fd, Errno> {
+        Ok(self.install(Desc::Lock))
+    }
+
+    fn try_lock(&mut self, fd: Fd) -> bool {
+        let own = (self.me, fd.0);
+        self.desc(fd) == Some(Desc::Lock) && *self.kernel.locker.get_or_insert(own) == own
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {

@@ -34,6 +34,8 @@ pub enum Desc {
     Fifo(usize),
     /// A file that somebody outside has locked; whether it is a database.
     Locked(usize, bool),
+    /// The file whose lock the processes of the cell take in turn.
+    Lock,
 }
 
 /// The state of a process.
@@ -354,7 +356,8 @@ impl SimKernel {
         process.program = None;
         process.stopped = None;
         process.state = if process.parent.is_some() { State::Zombie(exit) } else { State::Gone };
-        for desc in fds.into_values() {
+        for (fd, desc) in fds {
+            self.let_go(proc, fd);
             self.shut(desc, false);
         }
         self.say(proc, Change::Ended(exit));
@@ -435,6 +438,7 @@ impl SimKernel {
             listeners,
             fifos: _,  // not compared: it numbers
             locked: _, // not compared: it numbers
+            locker,
             handles,
             happened: _, // not compared: empty after each step
             stops: _,    // not compared: it numbers stops
@@ -450,6 +454,8 @@ impl SimKernel {
             fresh.extend(new);
         }
         canon.num(u64::MAX);
+        let (by, fd) = locker.map_or((0, 0), |(proc, fd)| (u64::from(proc.0) + 1, u64::from(fd)));
+        canon.num(by).num(fd);
         for process in processes {
             let Process {
                 role,
@@ -537,7 +543,7 @@ impl SimKernel {
                         fresh.extend(new);
                     }
                 }
-                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) | Desc::Fifo(_) | Desc::Locked(..) => {}
+                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) | Desc::Fifo(_) | Desc::Locked(..) | Desc::Lock => {}
             }
         }
     }
@@ -554,5 +560,6 @@ fn kind(desc: Desc) -> u64 {
         Desc::Socket(_, side) => 6 + side as u64,
         Desc::Fifo(_) => 8,
         Desc::Locked(_, database) => 9 + u64::from(database),
+        Desc::Lock => 11,
     }
 }

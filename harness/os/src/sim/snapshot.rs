@@ -39,6 +39,7 @@ impl SimKernel {
             foregrounds: foregrounds.collect(),
             links: links.collect(),
             queues: queues.collect(),
+            locker: self.locker.map(|(proc, _)| proc),
             outside: outside.collect(),
         }
     }
@@ -104,5 +105,6 @@ fn thing(desc: Desc) -> Thing {
         Desc::Socket(id, side) => Thing::Socket(id as u64, side),
         Desc::Fifo(id) => Thing::Fifo(id as u64),
         Desc::Locked(id, database) => Thing::Locked(id as u64, database),
+        Desc::Lock => Thing::Lock,
     }
 }

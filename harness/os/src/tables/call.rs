@@ -76,7 +76,7 @@ pub(super) fn opens((_, thing): &(u32, Thing)) -> bool {
 
 /// Whether this is a file whose lock is waited for in a call; a database's is waited for by naps.
 pub(super) fn is_locked((_, thing): &(u32, Thing)) -> bool {
-    matches!(thing, Thing::Locked(_, false))
+    matches!(thing, Thing::Locked(_, false) | Thing::Lock)
 }
 
 /// The call of a program that has no event loop.

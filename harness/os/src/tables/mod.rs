@@ -40,6 +40,8 @@ pub enum Thing {
     Fifo(u64),
     /// A file that somebody outside has locked; whether it is a database.
     Locked(u64, bool),
+    /// The file whose lock the processes of the cell take in turn.
+    Lock,
 }
 
 /// The leader of a group or session: a process, or the shell of a terminal.
@@ -214,6 +216,8 @@ pub struct Tables<'a> {
     pub links: BTreeMap<u64, Link>,
     /// How many connections wait at each listener, by number.
     pub queues: BTreeMap<u64, u64>,
+    /// Who has the lock of the cell.
+    pub locker: Option<Proc>,
     /// The parties outside; the first one started the agents.
     pub outside: Vec<Outsider>,
 }

@@ -24,6 +24,8 @@ pub(super) const SOCKETS: u64 = 20_000_000;
 pub(super) const LISTENERS: u64 = 30_000_000;
 pub(super) const FIFOS: u64 = 40_000_000;
 pub(super) const FILES: u64 = 50_000_000;
+/// The inode of the file whose lock the processes of the cell take in turn.
+pub(super) const LOCK: u64 = 60_000_000;
 /// The first port of a listener, and of whoever connects.
 pub(super) const LISTENS_AT: u64 = 4_096;
 pub(super) const CONNECTS_FROM: u64 = 32_768;
@@ -97,15 +99,19 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
             let path = if database { "/work/state.db" } else { "/work/.lock" }.to_owned();
             (Mode::Both, Object::File { path, inode: FILES + number, device: (0, 1), offset: 0 })
         }
+        Thing::Lock => {
+            (Mode::Both, Object::File { path: "/work/.state.lock".to_owned(), inode: LOCK, device: (0, 1), offset: 0 })
+        }
     };
     Descriptor { fd: fd.cast_signed(), mode, what }
 }
 
-/// An object that two processes can have in common, as one number: a pipe, a connection, a terminal.
+/// An object that two processes can have in common, as one number: a pipe, a connection, a terminal, the cell's lock.
 pub(super) fn shares(fd: &Descriptor) -> Option<u64> {
     match fd.what {
         Object::Socket { inode } if inode < LISTENERS => Some(SOCKETS + (inode - SOCKETS) / 2 * 2),
         Object::Tty { index: Some(index), .. } | Object::Master { index } => Some(u64::from(index)),
+        Object::File { inode: LOCK, .. } => Some(LOCK),
         _ => inode(fd),
     }
 }

@@ -5,8 +5,8 @@
 
 use super::call::{call, opens};
 use super::names::{
-    FILES, FIRST_PARTY, INIT, LISTENERS, LISTENS_AT, LOCKER, PTY_MAJOR, address, at_ns, descriptor, inode, name, party,
-    pid_of, proc_of, set, shares, socket_inode,
+    FILES, FIRST_PARTY, INIT, LISTENERS, LISTENS_AT, LOCK, LOCKER, PTY_MAJOR, address, at_ns, descriptor, inode, name,
+    party, pid_of, proc_of, set, shares, socket_inode,
 };
 use super::{At, Leader, Outsider, Row, Tables, Thing};
 use crate::kernel::Also;
@@ -52,8 +52,9 @@ impl Tables<'_> {
         snapshot
     }
 
-    /// The locks on files, all of them held by one run outside.
+    /// The locks on files: those that a run outside holds, and the cell's own.
     fn locks(&self, snapshot: &mut Snapshot) {
+        self.own_lock(snapshot);
         let mut held = Vec::new();
         for row in self.rows.iter().filter(|row| row.at != At::Zombie) {
             let waits = match &row.at {
@@ -86,6 +87,33 @@ impl Tables<'_> {
             let waits = call("poll", Does::Poll { on: Vec::new() }, TimeLimit::Unknown);
             let holder = Process { fds: held, ..outsider(LOCKER, "another-run", Some(waits)) };
             snapshot.around.insert(LOCKER, holder);
+        }
+    }
+
+    /// The lock that the processes of the cell take in turn, if a process in sight waits for it.
+    fn own_lock(&self, snapshot: &mut Snapshot) {
+        let Some(holder) = self.locker else { return };
+        let lock = Lock {
+            id: LOCK,
+            kind: "FLOCK".to_owned(),
+            write: true,
+            pid: Some(pid_of(holder)),
+            waits: false,
+            device: (0, 1),
+            inode: LOCK,
+            from: 0,
+            to: None,
+        };
+        let waits = |row: &&Row<'_>| match &row.at {
+            At::Waits(waits) => row.fds.iter().any(|(fd, thing)| *thing == Thing::Lock && waits.read.contains(fd)),
+            _ => false,
+        };
+        let waiting = self.rows.iter().filter(waits);
+        let waiters: Vec<Lock> =
+            waiting.map(|row| Lock { pid: Some(pid_of(row.proc)), waits: true, ..lock.clone() }).collect();
+        if !waiters.is_empty() {
+            snapshot.locks.push(lock);
+            snapshot.locks.extend(waiters);
         }
     }
 

@@ -281,8 +281,12 @@ impl Rng {
             18 => Step::Run(self.some(1, 3, |s| s.step(depth - 1))),
             19 => self.nested(),
             20 => match self.below(4) {
-                0 => Step::Fetch(Fetch { within: self.within() }),
-                3 => Step::Lock(Lock { database: self.one_in(2), within: self.within() }),
+                0 => Step::Fetch(Fetch { within: self.within(), kept: self.within() }),
+                3 => match self.below(3) {
+                    0 => Step::TakeLock(TakeLock { within: self.within() }),
+                    1 => Step::Run(vec![Step::Sleep(self.span()), Step::Print(self.printed()), Step::Again]),
+                    _ => Step::Lock(Lock { database: self.one_in(2), within: self.within() }),
+                },
                 1 => Step::OpenFifo(OpenFifo { skips: self.one_in(2) }),
                 _ => Step::Listen(Listen { within: self.within() }),
             },

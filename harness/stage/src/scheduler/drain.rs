@@ -31,7 +31,10 @@ impl Hub<'_> {
 
     fn take_in(&mut self, role: String, change: Change) {
         let what = match change {
-            Change::Spawned { parent, argv } => What::Spawn { parent, argv },
+            Change::Spawned { parent, argv } => {
+                self.spawned += 1;
+                What::Spawn { parent, argv }
+            }
             Change::Ended(exit) => {
                 if role == self.kernel.role(self.agent) {
                     self.exit = Some(exit);

@@ -90,6 +90,8 @@ pub struct Hub<'w> {
     pub burned: Burned,
     /// Whether the companion's worker is dead; whoever asks by its pid finds that it is.
     pub worker_dead: bool,
+    /// Counts the processes that were started so far: the number of the next one.
+    pub spawned: u32,
     /// Counts the material events so far.
     pub material: u64,
     pub settled: Option<VTime>,
@@ -169,6 +171,7 @@ impl<'w> Hub<'w> {
             faults: scenario.faults.clone(),
             burned: Burned::default(),
             worker_dead: false,
+            spawned: 0,
             material: 0,
             settled: None,
             afterwards: scenario.afterwards,
@@ -405,6 +408,7 @@ impl<'w> Hub<'w> {
             burned: _, // not compared: it only grows, a look shows the difference, and who spins now is written (`Spin`)
             faults: _, // not compared: they never change; those that are still to strike are an actor's state
             worker_dead,
+            spawned: _, // not compared: it numbers, and a cycle in which a number decided is no proof (`Place::spawned`)
             material: _, // not compared: it decides which states are looked at, and nothing in the cell
             settled,
             afterwards: _, // not compared: it never changes

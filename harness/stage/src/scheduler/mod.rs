@@ -45,8 +45,8 @@ const SPIN_MAX: u32 = 200_000;
 pub const TEXT_MAX: usize = 128 << 20;
 /// The instants of a cell among which repeating states are looked for although something material happens between them:
 /// an agent that begins the same answer again and again says something each time. A state that has not repeated by the
-/// end of them grows or counts, and is not compared any more.
-const LOOP_INSTANTS: std::ops::Range<u32> = 6_000..6_500;
+/// end of the first of them rarely does later, and by the end of the last it grows or counts: it is not compared any more.
+const LOOP_INSTANTS: [std::ops::Range<u32>; 2] = [200..330, 6_000..6_500];
 /// Steps of a cell after which it is given up, unless a job says less.
 pub const STEPS_MAX: u64 = 2_000_000;
 /// How long a server may take to end after SIGTERM.
@@ -286,7 +286,10 @@ impl<'w, 'j> Scheduler<'w, 'j> {
                 if proof.is_due(self.hub.material) {
                     cycle = self.repeats(&mut proof, instant)?;
                 }
-                if cycle.is_none() && LOOP_INSTANTS.contains(&self.instants) {
+                if cycle.is_none() && LOOP_INSTANTS.iter().any(|range| range.contains(&self.instants)) {
+                    if LOOP_INSTANTS.iter().any(|range| range.start == self.instants) {
+                        loops = Proof::default();
+                    }
                     cycle = self.repeats(&mut loops, instant)?;
                 }
                 if let Some(cycle) = cycle {
@@ -457,11 +460,13 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         self.hub.kernel.deadline(after).into_iter().chain(later).min()
     }
 
-    /// The cycle, if the whole state at this place is the one that this proof keeps.
+    /// The cycle, if the whole state at this place is the one that this proof keeps, and no process that the cycle
+    /// started was at a tie: in the next round it has another name, which may decide otherwise.
     fn repeats(&mut self, proof: &mut Proof, ordinal: u64) -> Result<Option<Cycle>, InternalError> {
         self.hub.kernel.set_now(self.hub.now);
-        let place = Place { now: self.hub.now, ordinal, events: self.hub.events.len() };
-        proof.repeats(place, |half, canon| self.write_state(half, canon))
+        let place = Place { now: self.hub.now, ordinal, events: self.hub.events.len(), spawned: self.hub.spawned };
+        let cycle = proof.repeats(place, |half, canon| self.write_state(half, canon))?;
+        Ok(cycle.filter(|cycle| self.ties.newest <= cycle.from.spawned))
     }
 
     fn whole_state(&mut self) -> Result<State, InternalError> {

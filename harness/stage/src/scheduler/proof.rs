@@ -2,7 +2,8 @@
 //!
 //! Invariant: flat memory (Brent's algorithm: one state is kept, and replaced ever more rarely). Sound because the state
 //! is whole (`canon` names every field, and a field that it leaves out says why), transitions are deterministic, and
-//! none depends on absolute time. A state has two halves: the scheduler's own, which costs nothing to write, and the
+//! none depends on absolute time. A process that a cycle starts has another name in each round, and a name decides at
+//! ties alone: a cycle in which such a process was at a tie is no proof (`Ties::newest`). A state has two halves: the scheduler's own, which costs nothing to write, and the
 //! world's, for which every process is asked. If the first half differs from what is kept, the second is not asked for;
 //! a state that will not be kept is only compared, and written no further than to where it differs.
 
@@ -40,6 +41,8 @@ pub struct Place {
     pub ordinal: u64,
     /// How many events there were before it.
     pub events: usize,
+    /// How many processes were started before it.
+    pub spawned: u32,
 }
 
 /// The whole state at one place.
@@ -200,7 +203,7 @@ mod tests {
             if !proof.is_due(0) {
                 continue;
             }
-            let place = Place { now, ordinal: at as u64, events: 0 };
+            let place = Place { now, ordinal: at as u64, events: 0, spawned: 0 };
             if let Ok(Some(cycle)) = proof.repeats(place, write) {
                 assert_eq!(cycle.length() * 1_000, cycle.span().as_ms());
                 return Some(cycle.span().as_ms());
@@ -237,7 +240,7 @@ mod tests {
                 canon.num(if half == Half::Own { at } else { 1 });
                 Ok::<_, ()>(())
             };
-            assert_eq!(proof.repeats(Place { now: VTime(at), ordinal: at, events: 0 }, write), Ok(None));
+            assert_eq!(proof.repeats(Place { now: VTime(at), ordinal: at, events: 0, spawned: 0 }, write), Ok(None));
         }
         // kept at first, and then after 1, 3, 7, … others
         assert_eq!(asked, 9);
@@ -248,7 +251,8 @@ mod tests {
     }
 
     fn cycle(from: usize, to: usize) -> Cycle {
-        let place = |events: usize| Place { now: VTime(events as u64 * 10), ordinal: events as u64, events };
+        let place =
+            |events: usize| Place { now: VTime(events as u64 * 10), ordinal: events as u64, events, spawned: 0 };
         Cycle { from: place(from), to: place(to), state: State { own: Vec::new(), kernel: Vec::new() } }
     }
 

@@ -84,6 +84,8 @@ pub struct Ties<'w> {
     pub is_cut: bool,
     /// Whether ties are not counted: a cycle is played once more.
     pub is_replay: bool,
+    /// The newest process that was a candidate at a tie: its place in the order of starts, from 1.
+    pub newest: u32,
     /// Why the order does not fit.
     pub misfit: Option<Misfit>,
     /// Who picks, in place of the order.
@@ -109,6 +111,13 @@ impl Scheduler<'_, '_> {
         mut candidates: Vec<(Candidate, u64)>,
         landing: Option<VTime>,
     ) -> Result<Option<Candidate>, InternalError> {
+        if candidates.len() > 1 {
+            let process = |(one, _): &(Candidate, u64)| match one {
+                Candidate::Process(proc) => Some(proc.0 + 1),
+                Candidate::Actor(_) => None,
+            };
+            self.ties.newest = candidates.iter().filter_map(process).max().unwrap_or(0).max(self.ties.newest);
+        }
         if candidates.len() < 2 || !self.is_ordered() {
             return Ok(candidates.iter().min_by_key(|(_, rank)| *rank).map(|(first, _)| *first));
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a lock's waiter is explained by its holder, and a holder that works makes it a mere wait.
 
-use super::{Rules, Wait, end_it, steady, waits_for};
+use super::{Rules, Wait, end_it, pipe, steady, waits_for};
 use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
@@ -51,12 +51,23 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let finding = Finding::unknown(pid, &format!("{text}; what that does may not be read"));
         return Finding { signature: "file-lock", mechanism: Some("R2"), ..finding }.ends(ends).rank(rank::CLOCK);
     }
-    let finding = Finding::hung(pid, "file-lock", "R2", text).ends(ends);
+    let (mechanism, text) = match is_left_by_an_earlier_run(view, process, holder) {
+        true => ("H3", format!("{text}: the same program, left by a run that is over")),
+        false => ("R2", text),
+    };
+    let finding = Finding::hung(pid, "file-lock", mechanism, text).ends(ends);
     let circle = waits_for(view, holder, pid).1;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
     let finding = finding.because(format!("/proc/locks names both{does}"));
     // a holder that hangs never releases the lock; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
+}
+
+/// Whether a holder is what the waiter is, started by somebody who is gone: a tool server, say, that outlived the run
+/// which started it. A service that was started by a hand of its own has other arguments than its clients.
+fn is_left_by_an_earlier_run(view: &View<'_>, waiter: &Process, holder: Pid) -> bool {
+    let same = |holder: &&Process| !holder.args.is_empty() && holder.args == waiter.args;
+    view.process(holder).filter(same).is_some_and(|holder| pipe::adopted(holder) && !pipe::adopted(waiter))
 }
 
 /// Who holds the lock that a process waits for on a descriptor.

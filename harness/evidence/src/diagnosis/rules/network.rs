@@ -15,6 +15,10 @@ const KEEPALIVE_BYTES: u64 = 64;
 /// The most bytes of an event that says only that the server lives: opencode's `server.heartbeat`, 57 bytes and the frame
 /// of a chunk in 1.2.15, with an id of 30 characters in 1.18.33.
 const HEARTBEAT_BYTES: u64 = 128;
+/// How long a connection was idle before it was asked something, in limits of silence, for its peer to be taken for one
+/// that is gone: four minutes by default, after which the first networks forget a connection that carries nothing (Azure's
+/// load balancer; 350 s at AWS's, 10 minutes at Google's), without a word to either side.
+const IDLE_LIMITS: u64 = 4;
 /// The pieces in which the head of an answer and its first event may come.
 const HEAD_PIECES: u32 = 3;
 
@@ -208,12 +212,24 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     }
     let (signature, mechanism, who) =
         if agent { ("model-silent", "M1", "the model's stream") } else { ("peer-silent", "E2", "its peer") };
-    let text = format!("{name} waits for {who} at {at}, {how}");
+    let idle_ms = traffic.since_received_ms.saturating_sub(traffic.since_sent_ms);
+    let was_idle = traffic.received_bytes > 0 && idle_ms >= view.limits.silent_ms.saturating_mul(IDLE_LIMITS);
+    let is_gone = socket.unsent > 0 && traffic.retransmits > 0;
+    let mechanism = if was_idle || is_gone { "M9" } else { mechanism };
+    let before = match was_idle {
+        true => format!(", on a connection that had been idle for {}", duration(idle_ms)),
+        false => String::new(),
+    };
+    let text = format!("{name} waits for {who} at {at}, {how}{before}");
     let ends = format!("a byte or an end from {at}; from outside: {}", end_it(view, pid));
     let because = match (began, socket.unsent > 0) {
+        (_, true) if is_gone => format!("{} bytes are sent again and again: the other side is gone", socket.unsent),
         (_, true) => format!("{} bytes that it sent were never taken: the other side may be gone", socket.unsent),
         (true, _) => {
             format!("{} bytes came, then none; a connection that is merely kept looks the same", traffic.received_bytes)
+        }
+        (false, _) if was_idle => {
+            "the request was taken, and no byte came back; a peer that a sleep of the machine or an idle limit on the way has cut off says nothing".to_owned()
         }
         (false, _) => "the request was taken, and no byte came back".to_owned(),
     };
