@@ -29,9 +29,23 @@ pub(crate) fn spawn(
     env: Vec<(String, String)>,
     group: Group,
 ) -> Result<Piped, Errno> {
+    spawn_argv(os, crate::tool::argv(&bash.does, &bash.command), bash.tool.stdin.unwrap_or(stdin), env, group)
+}
+
+/// Starts a command line.
+///
+/// # Errors
+/// It cannot be started.
+pub(crate) fn spawn_argv(
+    os: &mut dyn Os,
+    argv: Vec<String>,
+    stdin: ChildStdin,
+    env: Vec<(String, String)>,
+    group: Group,
+) -> Result<Piped, Errno> {
     let (out, out_end) = os.pipe();
     let (err, err_end) = os.pipe();
-    let (stdin, theirs, kept) = match bash.tool.stdin.unwrap_or(stdin) {
+    let (stdin, theirs, kept) = match stdin {
         ChildStdin::Null => (Stdio::Null, None, None),
         ChildStdin::Inherit => (Stdio::Fd(STDIN), None, None),
         ChildStdin::Pipe => {
@@ -39,7 +53,6 @@ pub(crate) fn spawn(
             (Stdio::Fd(read), Some(read), Some(write))
         }
     };
-    let argv = crate::tool::argv(&bash.does, &bash.command);
     let started = os.spawn(Spawn { argv, env, stdin, stdout: Stdio::Fd(out_end), stderr: Stdio::Fd(err_end), group });
     for fd in [Some(out_end), Some(err_end), theirs].into_iter().flatten() {
         os.close(fd);

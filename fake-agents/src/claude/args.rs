@@ -78,6 +78,10 @@ pub struct Args {
     pub disallowed: Vec<String>,
     /// `--permission-prompt-tool stdio`: asks go over the control protocol.
     pub asks_host: bool,
+    /// `--settings`: JSON, or the name of a file, which is not read.
+    pub settings: Option<String>,
+    /// `--include-hook-events`.
+    pub hook_events: bool,
     /// `--as`, an option of ours: the release to play.
     pub release: Option<String>,
 }
@@ -126,7 +130,7 @@ pub enum Refusal {
 }
 
 /// Options that take one word and have no effect here.
-const ONE_WORD: [&str; 19] = [
+const ONE_WORD: [&str; 24] = [
     "--append-system-prompt",
     "--append-system-prompt-file",
     "--system-prompt",
@@ -136,7 +140,6 @@ const ONE_WORD: [&str; 19] = [
     "--max-turns",
     "--max-thinking-tokens",
     "--session-id",
-    "--settings",
     "--setting-sources",
     "--agent",
     "--agents",
@@ -146,15 +149,32 @@ const ONE_WORD: [&str; 19] = [
     "--debug-file",
     "--name",
     "-n",
+    "--autocompact",
+    "--environment",
+    "--permission-prompts",
+    "--plugin-url",
+    "--remote-control-session-name-prefix",
+    "--system-prompt-snapshot",
 ];
 /// Options that take the next word if it is no option, and have no effect here: a prompt after them is taken too.
-const MAYBE_A_WORD: [&str; 7] = ["--resume", "-r", "--debug", "-d", "--from-pr", "--worktree", "-w"];
+const MAYBE_A_WORD: [&str; 11] = [
+    "--resume",
+    "-r",
+    "--debug",
+    "-d",
+    "--from-pr",
+    "--worktree",
+    "-w",
+    "--cloud",
+    "--prompt-suggestions",
+    "--remote-control",
+    "--teleport",
+];
 /// Options that take every word up to the next option and have no effect here.
 const MANY_WORDS: [&str; 6] = ["--add-dir", "--mcp-config", "--plugin-dir", "--betas", "--tools", "--file"];
 /// Options without a word that have no effect here.
-const NO_WORD: [&str; 19] = [
+const NO_WORD: [&str; 24] = [
     "--include-partial-messages",
-    "--include-hook-events",
     "--replay-user-messages",
     "--continue",
     "-c",
@@ -172,6 +192,12 @@ const NO_WORD: [&str; 19] = [
     "--safe-mode",
     "--tmux",
     "--exclude-dynamic-system-prompt-sections",
+    "--ax-screen-reader",
+    "--background",
+    "--bg",
+    "--desktop",
+    "--forward-subagent-text",
+    "--restricted",
 ];
 
 /// Reads a command line without the program's name.
@@ -209,6 +235,8 @@ pub fn parse(words: &[String]) -> Parsed {
             "--dangerously-skip-permissions" => set(&mut skip_permissions),
             "-v" | "--version" => return Parsed::Version(args.release),
             "-h" | "--help" => return Parsed::Print(HELP.to_owned()),
+            "--settings" => one().map(|settings| args.settings = Some(settings)),
+            "--include-hook-events" => set(&mut args.hook_events),
             "--as" => one().map(|version| args.release = Some(version)),
             "--output-format" => one().and_then(|v| format(v).map(|f| args.output = f)),
             "--input-format" => one().and_then(|v| match v.as_str() {
@@ -443,7 +471,11 @@ mod options {
         (
             "2.1.329",
             "--bare --effort <l> --include-hook-events --debug-file <p> --file <s> --from-pr [v] --safe-mode --brief \
-             --tmux -n <n> --name <n> -w [n] --worktree [n] --exclude-dynamic-system-prompt-sections",
+             --tmux -n <n> --name <n> -w [n] --worktree [n] --exclude-dynamic-system-prompt-sections \
+             --autocompact <t> --ax-screen-reader --bg --background --cloud [d] --desktop --environment <i> \
+             --forward-subagent-text --permission-prompts <t> --plugin-url <u> --prompt-suggestions [v] \
+             --remote-control [n] --remote-control-session-name-prefix <p> --restricted \
+             --system-prompt-snapshot <s> --teleport [s] --settings <f>",
         ),
     ];
 

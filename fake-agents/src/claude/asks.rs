@@ -5,6 +5,7 @@
 
 use super::calls::{Call, Outcome, State};
 use super::engine::{Answerer, Conv, Effect, Engine, Phase};
+use super::misfit::misfit;
 use super::release::Release;
 use super::texts;
 use super::writer::Decision;
@@ -45,7 +46,10 @@ struct Ended {
 
 impl Engine {
     /// The host replies to an ask. A reply that fits no pending ask is dropped.
-    pub fn reply(&mut self, now: VTime, ask: &str, reply: Reply) {
+    pub fn reply(&mut self, now: VTime, ask: &str, reply: Reply, said: Result<&Value, &str>) {
+        if self.callback_replied(now, ask, said) {
+            return;
+        }
         let Some(call) = self.asking(ask) else { return };
         let user = |end, cause| Ended { end, cause, by: "user".to_owned(), answers: Vec::new() };
         match reply {
@@ -60,10 +64,12 @@ impl Engine {
                 }
             }
             Reply::Error(error) => {
-                self.no_reply(now, &call, &format!("Error: {error}"), user(AskEnd::Rejected, Cause::Malformed))
+                let text = texts::request_failed(&format!("Error: {error}"));
+                self.no_reply(now, &call, &text, user(AskEnd::Rejected, Cause::Malformed));
             }
-            Reply::Malformed(why) => {
-                self.no_reply(now, &call, &format!("ZodError: {why}"), user(AskEnd::Rejected, Cause::Malformed));
+            Reply::Malformed(_) => {
+                let text = misfit(self.config.release, said.unwrap_or(&Value::Null));
+                self.no_reply(now, &call, &text, user(AskEnd::Rejected, Cause::Malformed));
             }
         }
     }
@@ -99,6 +105,7 @@ impl Engine {
     /// The host's stdin has ended, and so has everything that it was asked.
     pub fn stdin_ended(&mut self, now: VTime) {
         self.stdin_open = false;
+        self.callbacks_lost(now);
         if self.config.answerer != Answerer::Host {
             return;
         }
@@ -152,6 +159,7 @@ impl Engine {
             self.end_ask(now, &call, Ended { end: AskEnd::Rejected, cause: Cause::Stop, by, answers: Vec::new() });
             over.push(call);
         }
+        let hooked = self.end_hooks();
         if let Some(request) = request {
             let done = self.writer.interrupted(request);
             self.effects.push(Effect::Emit(done));
@@ -164,6 +172,7 @@ impl Engine {
             self.stop_conv(now, Conv(i));
         }
         match root {
+            Phase::Hooks => return self.end_interrupted(now),
             Phase::Model | Phase::Backoff => {
                 self.show_cut_short();
                 return self.end_interrupted(now);
@@ -190,6 +199,11 @@ impl Engine {
                 State::Running if bash => self.effects.push(Effect::Kill { call: id }),
                 State::Task(_) => self.finish(now, &id, Outcome::error(texts::INTERRUPTED_TOOL)),
                 State::Done => {}
+                _ if hooked.contains(&id) && !inner => {
+                    self.set_state(&id, State::Stuck);
+                    let outcome = Outcome::interrupted_hook(self.config.release);
+                    self.finish(now, &id, outcome);
+                }
                 _ if inner => self.set_state(&id, State::Done),
                 _ => {
                     self.set_state(&id, State::Stuck);
@@ -295,15 +309,14 @@ impl Engine {
         self.go_on(now, call);
     }
 
-    fn no_reply(&mut self, now: VTime, call: &str, why: &str, ended: Ended) {
+    fn no_reply(&mut self, now: VTime, call: &str, text: &str, ended: Ended) {
         self.end_ask(now, call, ended);
         self.denied(call);
-        let text = texts::request_failed(why);
-        self.finish(now, call, Outcome::error(&text).because(Decision::RefusedByUser));
+        self.finish(now, call, Outcome::error(text).because(Decision::Lost));
         self.go_on(now, call);
     }
 
-    fn go_on(&mut self, now: VTime, call: &str) {
+    pub(super) fn go_on(&mut self, now: VTime, call: &str) {
         if let Some(conv) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) {
             self.step_calls(now, conv);
         }

@@ -28,6 +28,8 @@ pub(super) struct Running {
     /// Whether its limit moves it to the background; and whether that has come.
     moves: bool,
     moved: bool,
+    /// How long it may run there.
+    background_limit: Option<Span>,
     grouped: bool,
     waits_for: WaitsFor,
     kills: Kills,
@@ -60,7 +62,7 @@ pub(super) fn start(
     }
     env.extend(plan);
     let started = piped::spawn(os, bash, ChildStdin::Null, env, group);
-    let limit = limit(os, bash.timeout);
+    let limit = limit(os, release, bash.timeout);
     match started {
         Ok(Piped { child, stdin, stdout, stderr }) => Ok(Running {
             call: call.to_owned(),
@@ -75,6 +77,7 @@ pub(super) fn start(
             // a scenario that says how its tool is ended means a tool that ends it
             moves: release.moves_commands() && tool.kills.is_none(),
             moved: false,
+            background_limit: release.background_limit(),
             grouped: group != Group::Inherit,
             waits_for: tool.waits_for.unwrap_or(release.waits_for()),
             kills: tool.kills.unwrap_or(Kills::GroupThenKill),
@@ -87,11 +90,15 @@ pub(super) fn start(
 const CHILD_ENV: [(&str, &str); 3] =
     [("CLAUDECODE", "1"), ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"), ("GIT_EDITOR", "true")];
 
-fn limit(os: &dyn Os, asked: Option<Span>) -> Span {
+fn limit(os: &dyn Os, release: Release, asked: Option<Span>) -> Span {
     let from_env = |key| os.env(key).and_then(|ms| ms.parse().ok()).map(Span);
     let usual = from_env("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(BASH_LIMIT);
     let most = from_env("BASH_MAX_TIMEOUT_MS").unwrap_or(BASH_LIMIT_MAX).max(usual);
-    asked.unwrap_or(usual).min(most)
+    match asked {
+        // recorded for 1.0.128 and 2.0.77: what the model asks for is not cut
+        Some(asked) if !release.cuts_bash_limit() => asked,
+        asked => asked.unwrap_or(usual).min(most),
+    }
 }
 
 impl Running {
@@ -101,9 +108,11 @@ impl Running {
         // A command that ends in the tick of its limit ends in time.
         if !self.over() && self.until.is_some_and(|at| at <= os.now()) {
             if self.moves {
-                (self.moved, self.until) = (true, None);
-                let printed = self.stdout.text().lines().count();
-                return Some(BashEnd { moved: Some(printed), ..BashEnd::default() });
+                (self.moved, self.moves) = (true, false);
+                self.until = self.background_limit.map(|limit| os.now() + limit);
+                let (stdout, limit) = (self.stdout.text(), Some(self.limit_ms));
+                let moved = Some(stdout.lines().count());
+                return Some(BashEnd { moved, stdout, timed_out_ms: limit, ..BashEnd::default() });
             }
             self.time_is_up(os);
             self.read(os);
@@ -152,6 +161,7 @@ impl Running {
             timed_out,
             moves: _, // not compared: it is the release's and the scenario's
             moved,
+            background_limit: _, // not compared: it is the release's
             grouped,
             waits_for,
             kills,

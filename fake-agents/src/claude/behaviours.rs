@@ -27,13 +27,13 @@ pub struct Behaviour {
 }
 
 /// All behaviours of the persona.
-pub fn behaviours() -> &'static [Behaviour] {
-    BEHAVIOURS
+pub fn behaviours() -> Vec<Behaviour> {
+    BEHAVIOURS.iter().chain(super::hooks::BEHAVIOURS).copied().collect()
 }
 
 /// The same, as the registry lists them.
 pub fn known_behaviours() -> Vec<crate::Behaviour> {
-    let all = behaviours().iter().map(|behaviour| crate::Behaviour {
+    let all = behaviours().into_iter().map(|behaviour| crate::Behaviour {
         agent: rehang_scenario::agents::CLAUDE.fake(),
         name: behaviour.name,
         recorded: behaviour.known == Recorded,
@@ -43,11 +43,16 @@ pub fn known_behaviours() -> Vec<crate::Behaviour> {
 }
 
 use Known::{Read, Recorded};
-use Release::{V1_0_128 as V1, V2_0_77 as V2, V2_1_329 as V21};
+pub(super) use Release::{V1_0_128 as V1, V2_0_77 as V2, V2_1_329 as V21};
 
-const ALL: &[Release] = &[V1, V2, V21];
+pub(super) const ALL: &[Release] = &[V1, V2, V21];
 
-const fn b(name: &'static str, releases: &'static [Release], known: Known, source: &'static str) -> Behaviour {
+pub(super) const fn b(
+    name: &'static str,
+    releases: &'static [Release],
+    known: Known,
+    source: &'static str,
+) -> Behaviour {
     Behaviour { name, releases, known, source }
 }
 
@@ -141,11 +146,12 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("a stream that is silent after its finish was a whole response", &[V21], Recorded, "lingers-bypass-null"),
     b("a stream that is reset is asked for again at once, as one message", &[V1, V2], Recorded, "reset-bypass-null"),
     b(
-        "what it had called by then: the older ones run the second response's call",
+        "what it had called by then is run at once, and the response is not asked for again",
         &[V1, V2],
-        Read,
-        "measured on 2.0.77; no exchange kept",
+        Recorded,
+        "scenario/cut-call",
     ),
+    b("400 is asked for once more, as one message, and then an API error", &[V1, V2], Recorded, "scenario/status-400"),
     b(
         "what it had called by then is run, after `The response stopped arriving`",
         &[V21],
@@ -201,13 +207,20 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     b("bash: a command is over when its shell is, whoever holds its pipes", &[V21], Recorded, "scenario/bash-held"),
     b(
-        "bash: 120 s; TERM, KILL 200 ms later; null stdin, own session",
+        "bash: a command that is over its limit runs on in the background; it stays after its result until the command \
+         has ended, and asks its model again",
+        &[V21],
+        Recorded,
+        "scenario/bash-moved, scenario/bash-moved-long",
+    ),
+    b(
+        "bash: 120 s; what runs 10 min in the background is ended, and the model is told",
         &[V21],
         Read,
-        "BASH_DEFAULT_TIMEOUT_MS; KILL from opencode. Seen live and not played: it moves a command that is over its limit \
-         to the background, and tells the model so",
+        "BASH_DEFAULT_TIMEOUT_MS; its own words to the model",
     ),
-    b("bash: at most 10 min", ALL, Read, "BASH_MAX_TIMEOUT_MS"),
+    b("bash: the limit that the model asks for is not cut", &[V1, V2], Recorded, "scenario/bash-at-most"),
+    b("bash: at most 10 min", &[V21], Read, "BASH_MAX_TIMEOUT_MS"),
     b(
         "bash: exit code and output are an error result",
         &[V2, V21],
@@ -220,7 +233,8 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "scenario/bash-fails, scenario/io-bash-fails",
     ),
-    b("a reply that does not fit: `Tool permission request failed`", ALL, Read, "2.0.77"),
+    b("a reply that does not fit: what its validator says of it", ALL, Recorded, "scenario/io-misfit"),
+    b("a reply that is an error: `Tool permission request failed`", &[V2, V21], Recorded, "scenario/io-misfit-error"),
     b(
         "stdin's end while a permission is asked: `Tool permission stream closed`; the next one: `Stream closed`",
         ALL,
@@ -268,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_is_called_recorded_has_its_recording() {
-        for behaviour in behaviours().iter().filter(|b| b.known == Recorded) {
+        for behaviour in behaviours().into_iter().filter(|b| b.known == Recorded) {
             for (release, name) in
                 behaviour.releases.iter().flat_map(|r| behaviour.source.split(", ").map(move |n| (r, n)))
             {

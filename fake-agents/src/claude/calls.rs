@@ -6,6 +6,7 @@
 use super::args::Mode;
 use super::asks::Ask;
 use super::engine::{Answerer, Conv, Effect, Engine};
+use super::hooks::Gate;
 use super::release::Release;
 use super::texts;
 use super::writer::{Decision, result_block};
@@ -58,6 +59,8 @@ pub(super) struct Call {
 pub(super) enum State {
     Waiting,
     Asking(Ask),
+    /// It waits for its hooks, before it runs or after.
+    Hooks,
     Running,
     Task(Conv),
     /// The tool has ended, but its state stays `running`.
@@ -94,10 +97,28 @@ impl Outcome {
         }
     }
 
+    /// The call was cancelled while a hook was to decide it.
+    pub fn interrupted_hook(release: Release) -> Outcome {
+        match release {
+            Release::V2_1_329 => Outcome::worded(texts::TURNED_DOWN, texts::TAKEN_BACK).because(Decision::TakenBack),
+            _ => Outcome::worded(texts::CANCELLED, "Error: undefined"),
+        }
+    }
+
     /// The same outcome, with the reason why the call ran or not.
     pub fn because(mut self, meta: Decision) -> Outcome {
         self.meta = Some(meta);
         self
+    }
+
+    /// The call did not run; the host is shown what the model is told.
+    pub fn unprefixed(text: &str) -> Outcome {
+        Outcome::worded(text, text)
+    }
+
+    /// What the host is shown.
+    pub fn shown(&self) -> Value {
+        self.shown.clone()
     }
 
     fn worded(text: &str, shown: &str) -> Outcome {
@@ -132,6 +153,16 @@ fn moved(nth: u32, printed: usize) -> Outcome {
         lines => format!("{told}\n\n{}", texts::new_output(&id, lines)),
     };
     Outcome { text, ..Outcome::ok(&told, Some(false), shown) }
+}
+
+/// The same in 2.1.329, where it has what the command had printed by then.
+fn moved_newest(nth: u32, end: &BashEnd) -> Outcome {
+    let id = format!("b{nth:08}");
+    let limit = end.timed_out_ms.unwrap_or_default();
+    let text = lines(&[&end.stdout, &texts::moved_newest(&id, limit)]);
+    let shown = json!({"stdout": end.stdout, "stderr": "", "interrupted": false, "isImage": false,
+        "noOutputExpected": false, "backgroundTaskId": id, "timedOutAfterMs": limit});
+    Outcome::ok(&text, Some(false), shown)
 }
 
 /// The tool call that a turn is in Claude Code's dialect; `None` if it calls no tool.
@@ -184,12 +215,17 @@ impl Engine {
     pub fn bash_ended(&mut self, now: VTime, call: &str, end: &BashEnd) {
         let Some(at) = self.calls.iter().find(|c| c.id == call && c.state == State::Running) else { return };
         let (conv, decision) = (at.conv, at.decision);
+        let stays = end.moved.is_some() && self.config.release.stays_for_commands();
         let mut outcome = match end.moved {
+            Some(_) if stays => moved_newest(at.nth, end),
             Some(printed) => moved(at.nth, printed),
             None => self.bash_outcome(end),
         };
         outcome.meta = outcome.meta.or(decision);
-        self.end_task(call, end);
+        match stays {
+            true => self.move_task(call),
+            false => self.end_task(call, end),
+        }
         if end.interrupted {
             // An interrupt also ends a call that a fault keeps.
             self.set_state(call, State::Stuck);
@@ -250,15 +286,31 @@ impl Engine {
         let nth = self.counted.tools;
         let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
         (call.nth, call.state) = (nth, State::Running);
-        let (conv, name, turn, part) = (call.conv, call.name.clone(), call.turn.clone(), call.part);
-        let session = self.convs[conv.0].session.clone();
-        self.note(Fact::ToolBegan { call: id.to_owned(), tool: fact_name(&name).to_owned(), session });
-        let release = self.config.release;
+        let (name, turn) = (call.name.clone(), call.turn.clone());
         if turn.is_none() || !self.offered(&name) {
-            let why = texts::no_such_tool(release, &name);
+            self.began(id);
+            let why = texts::no_such_tool(self.config.release, &name);
             let content = format!("<tool_use_error>Error: {why}</tool_use_error>");
             return self.finish(now, id, Outcome::worded(&content, &format!("Error: {why}")));
         }
+        if !self.hooked(now, Gate::Pre(id.to_owned())) {
+            self.began(id);
+            self.enter(now, id);
+        }
+    }
+
+    /// A call begins: after its hooks, which are no part of it.
+    pub(super) fn began(&mut self, id: &str) {
+        let Some(call) = self.calls.iter().find(|c| c.id == id) else { return };
+        let (tool, session) = (fact_name(&call.name).to_owned(), self.convs[call.conv.0].session.clone());
+        self.note(Fact::ToolBegan { call: id.to_owned(), tool, session });
+    }
+
+    /// A call begins that its hooks have let pass.
+    pub(super) fn enter(&mut self, now: VTime, id: &str) {
+        let release = self.config.release;
+        let Some(call) = self.calls.iter().find(|c| c.id == id) else { return };
+        let (conv, name, turn, part) = (call.conv, call.name.clone(), call.turn.clone(), call.part);
         match turn {
             Some(Turn::Ask(questions)) => self.start_question(now, id, &questions),
             Some(Turn::Bash(bash)) => {
@@ -356,6 +408,40 @@ impl Engine {
         }
     }
 
+    /// A command goes on in the background.
+    fn move_task(&mut self, id: &str) {
+        self.tasks_due.retain(|(call, _)| call != id);
+        let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
+        let counted = &mut self.counted.tasks;
+        let task = *call.task.get_or_insert_with(|| {
+            *counted += 1;
+            *counted
+        });
+        let description = detail(call).to_owned();
+        self.background.push((id.to_owned(), task, description));
+        let changed = self.writer.background_changed(&self.background);
+        let patch = self.writer.task_updated(task, &json!({"is_backgrounded": true}));
+        self.effects.extend([Effect::Emit(changed), Effect::Emit(patch)]);
+    }
+
+    /// A command that ran in the background has ended; a release that stayed for it tells its model.
+    pub fn background_ended(&mut self, now: VTime, id: &str, end: &BashEnd) {
+        let Some(at) = self.background.iter().position(|(call, ..)| call == id) else { return };
+        let (_, task, description) = self.background.remove(at);
+        let status = match end {
+            BashEnd { timed_out_ms: Some(_), .. } => "stopped",
+            BashEnd { code: 0, .. } => "completed",
+            _ => "failed",
+        };
+        // a constant: the real time would make every state new
+        let patch = self.writer.task_updated(task, &json!({"status": status, "end_time": 0}));
+        let summary = texts::background_over(&description, status, end.code);
+        let over = self.writer.background_over(task, id, status, &summary);
+        let changed = self.writer.background_changed(&self.background);
+        self.effects.extend([Effect::Emit(patch), Effect::Emit(over), Effect::Emit(changed)]);
+        self.notify(now, &summary);
+    }
+
     /// A command has ended: if it was called a task, so has the task.
     fn end_task(&mut self, id: &str, end: &BashEnd) {
         self.tasks_due.retain(|(call, _)| call != id);
@@ -380,13 +466,28 @@ impl Engine {
         self.deny_because(now, id, &texts::dont_ask(self.config.release, tool), Decision::RefusedByMode);
     }
 
+    /// A call that a hook wants to be asked about.
+    pub(super) fn asked_by_hook(&mut self, now: VTime, id: &str, why: &str) {
+        if self.config.answerer != Answerer::Nobody {
+            return self.ask(now, id);
+        }
+        self.denied(id);
+        if let Some(call) = self.calls.iter().find(|c| c.id == id) {
+            let (tool, conv) = (call.name.clone(), call.conv);
+            let message = self.writer.permission_denied(&tool, id, why, Some("hook"));
+            self.emit(conv, message);
+        }
+        self.finish(now, id, Outcome::error(why).because(Decision::RefusedByConfig));
+    }
+
     fn deny_because(&mut self, now: VTime, id: &str, why: &str, decision: Decision) {
         self.denied(id);
         if self.config.release == Release::V2_1_329
             && let Some(call) = self.calls.iter().find(|c| c.id == id)
         {
             let (tool, conv) = (call.name.clone(), call.conv);
-            let message = self.writer.permission_denied(&tool, id, why, decision == Decision::RefusedByMode);
+            let message =
+                self.writer.permission_denied(&tool, id, why, (decision == Decision::RefusedByMode).then_some("mode"));
             self.emit(conv, message);
         }
         self.finish(now, id, Outcome::error(why).because(decision));
@@ -443,6 +544,22 @@ impl Engine {
             return;
         }
         call.lost = fault == Some(ToolDoes::LosesResult);
+        let has_run = call.state != State::Stuck && outcome.is_error != Some(true);
+        let gate = has_run.then(|| Gate::Post(id.to_owned(), outcome.clone()));
+        if self.config.release == Release::V1_0_128 {
+            // it shows the result before its hooks run
+            self.finished(id, outcome);
+            if let Some(gate) = gate {
+                self.hooked(now, gate);
+            }
+        } else if !gate.is_some_and(|gate| self.hooked(now, gate)) {
+            self.finished(id, outcome);
+        }
+    }
+
+    /// The result of a call that has ended, and whose hooks have too.
+    pub(super) fn finished(&mut self, id: &str, outcome: Outcome) {
+        let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
         call.state = State::Done;
         let conv = call.conv;
         let parent = self.convs[conv.0].parent.clone();
@@ -454,7 +571,6 @@ impl Engine {
         self.remember_result(conv, id, &text, error);
         self.count_user(conv);
         self.note(Fact::ToolEnded { call: id.to_owned(), error, text });
-        let _ = now;
     }
 
     pub(super) fn set_state(&mut self, id: &str, state: State) {

@@ -10,6 +10,7 @@
 
 use super::args::{Args, Mode};
 use super::calls::{Call, tool_call};
+use super::hooks::{Command, Gate, Hooks, Reason, of_settings};
 use super::release::Release;
 use super::stream::{Spoken, stop_reason};
 use super::texts;
@@ -26,7 +27,7 @@ use rehang_wire::model::{
     Message, ModelEvent, ModelRequest, Part, Tool,
     script::{Chunk, chunks},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 
 /// A conversation: its place in the order in which they began. The root is 0.
@@ -103,6 +104,22 @@ pub enum Effect {
         /// The id of the call.
         call: String,
     },
+    /// A hook's command is to run, is told this, and has until then.
+    Hook {
+        /// Its number.
+        id: u32,
+        /// The command.
+        command: Box<Command>,
+        /// What it reads on its stdin.
+        told: String,
+        /// When it is given up.
+        until: VTime,
+    },
+    /// A hook's command is given up with its turn.
+    KillHook {
+        /// Its number.
+        id: u32,
+    },
     /// A fact for the trace.
     Note(Fact),
     /// A line for stderr.
@@ -122,11 +139,18 @@ pub struct Engine {
     pub(super) calls: Vec<Call>,
     pub(super) counted: Counted,
     pub(super) denials: Vec<Value>,
+    pub(super) hooks: Hooks,
     pub(super) stdin_open: bool,
     /// The commands that are called tasks at a given instant, unless they have ended by then.
     pub(super) tasks_due: Vec<(String, VTime)>,
-    queue: VecDeque<Vec<Value>>,
-    initialized: bool,
+    /// The commands that run in the background, with their tasks' numbers and what they are called.
+    pub(super) background: Vec<(String, u32, String)>,
+    /// Whether the turn was begun by the end of such a command.
+    pub(super) notified: bool,
+    queue: VecDeque<Prompt>,
+    pub(super) initialized: bool,
+    /// The host has ended the session.
+    pub(super) ends: bool,
     aborting: bool,
     failed: bool,
 }
@@ -173,6 +197,17 @@ pub(super) struct Talk {
     pub now: Spoken,
 }
 
+/// The reason of a turn that a hook kept from beginning: no word of any release.
+pub(super) const BLOCKED: &str = "blocked";
+
+/// A prompt that waits for its turn.
+#[derive(Debug, Clone)]
+struct Prompt {
+    blocks: Vec<Value>,
+    /// It is the agent's own, about a command in the background.
+    notifies: bool,
+}
+
 /// What a conversation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -184,6 +219,8 @@ pub(super) enum Phase {
     Backoff,
     /// It waits for its tools.
     Tools,
+    /// It waits for hooks, before its first request or before its end.
+    Hooks,
     /// It waits for something that never comes: a tool's result was lost.
     Lost,
 }
@@ -200,10 +237,14 @@ impl Engine {
             calls: Vec::new(),
             counted: Counted::default(),
             denials: Vec::new(),
+            hooks: Hooks::new(config.args.settings.as_deref().map(of_settings).unwrap_or_default()),
             stdin_open: true,
             tasks_due: Vec::new(),
+            background: Vec::new(),
+            notified: false,
             queue: VecDeque::new(),
             initialized: false,
+            ends: false,
             aborting: false,
             failed: false,
             config,
@@ -222,6 +263,7 @@ impl Engine {
     pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool) {
         let run = self.config.answerer == Answerer::Nobody;
         self.see(now, &Seen::Boot { env, stdin_tty, run, listens: false });
+        self.hooked(now, Gate::Start);
     }
 
     /// There is a terminal: its user answers, unless a host was named.
@@ -233,33 +275,15 @@ impl Engine {
 
     /// A prompt that consists of content blocks.
     pub fn prompt(&mut self, now: VTime, blocks: Vec<Value>) {
-        self.queue.push_back(blocks);
+        self.queue.push_back(Prompt { blocks, notifies: false });
         self.pump(now);
     }
 
-    /// A control request of the host.
-    pub fn request(&mut self, now: VTime, id: &str, subtype: &str, request: &Value) {
-        let reply = match subtype {
-            "initialize" if self.initialized => self.writer.refused(id, "Already initialized"),
-            "initialize" => {
-                self.initialized = true;
-                self.writer.initialized(id, self.mode, self.busy())
-            }
-            "interrupt" => {
-                self.interrupt(now, Some(id));
-                return;
-            }
-            "set_permission_mode" => match request["mode"].as_str().and_then(Mode::parse) {
-                Some(mode) => {
-                    self.mode = mode;
-                    self.writer.done(id)
-                }
-                None => self.writer.refused(id, "Unknown permission mode"),
-            },
-            "set_model" | "set_max_thinking_tokens" => self.writer.done(id),
-            _ => self.writer.refused(id, &format!("Unsupported control request subtype: {subtype}")),
-        };
-        self.effects.push(Effect::Emit(reply));
+    /// A prompt of the agent's own: what it has heard of a command in the background.
+    pub(super) fn notify(&mut self, now: VTime, text: &str) {
+        let blocks = vec![json!({"type": "text", "text": text})];
+        self.queue.push_back(Prompt { blocks, notifies: true });
+        self.pump(now);
     }
 
     /// Whether a turn is running.
@@ -279,6 +303,9 @@ impl Engine {
 
     /// What it waits for, in one word.
     pub fn waits_on(&self) -> &'static str {
+        if let Some(word) = self.hooks.waits_on() {
+            return word;
+        }
         if self.convs[0].phase == Phase::Idle {
             return "message";
         }
@@ -292,7 +319,13 @@ impl Engine {
     /// When [`Engine::tick`] is due, if at all.
     pub fn deadline(&self) -> Option<VTime> {
         let tasks = self.tasks_due.iter().map(|(_, at)| *at);
-        self.convs.iter().filter_map(|c| c.until).chain(tasks).chain(self.inside.deadline()).min()
+        self.convs
+            .iter()
+            .filter_map(|c| c.until)
+            .chain(tasks)
+            .chain(self.hooks.deadline())
+            .chain(self.inside.deadline())
+            .min()
     }
 
     /// Processes the deadlines that have come.
@@ -304,6 +337,7 @@ impl Engine {
             }
         }
         self.begin_tasks(now);
+        self.give_up_callbacks(now);
         let acts = self.inside.tick(now);
         self.act_all(now, acts);
     }
@@ -346,10 +380,14 @@ impl Engine {
             calls,
             counted,
             denials,
+            hooks,
             stdin_open,
             tasks_due,
+            background,
+            notified,
             queue,
             initialized,
+            ends,
             aborting,
             failed,
         } = self;
@@ -361,6 +399,7 @@ impl Engine {
             tool_faults: _, // not compared: they never change; the calls are counted
             repeats: _,     // not compared: it never changes
         } = config;
+        hooks.canon(canon);
         inside.canon(canon);
         writer.canon(canon);
         canon.list(convs, |canon, talk| {
@@ -387,19 +426,29 @@ impl Engine {
             canon.text(call).deadline(Some(*at));
         });
         // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!("{:?}", (args, answerer, effects, calls, counted, denials, queue, mode)));
-        canon.flag(*stdin_open).flag(*initialized).flag(*aborting).flag(*failed);
+        canon.text(&format!("{:?}", (args, answerer, effects, calls, counted, denials, background, queue, mode)));
+        canon.flag(*stdin_open).flag(*initialized).flag(*ends).flag(*notified).flag(*aborting).flag(*failed);
     }
 
     // --- the turn ---
 
     /// Begins the next turn if one waits and none runs.
     pub(super) fn pump(&mut self, now: VTime) {
-        if self.busy() {
+        if self.busy() || self.hooks.hold_prompts() {
             return;
         }
-        let Some(blocks) = self.queue.pop_front() else { return };
-        self.counted.turns = u32::from(!self.config.release.counts_assistant());
+        let Some(Prompt { blocks, notifies }) = self.queue.pop_front() else { return };
+        self.notified = notifies;
+        self.hooks.prompt_id.clear();
+        if self.hooked(now, Gate::Prompt(blocks.clone())) {
+            return;
+        }
+        self.begin_turn(now, &blocks, None);
+    }
+
+    /// A turn with this prompt begins, unless a hook blocks it.
+    pub(super) fn begin_turn(&mut self, now: VTime, blocks: &[Value], blocked: Option<&Reason>) {
+        self.counted.turns = u32::from(!self.config.release.counts_assistant()) + std::mem::take(&mut self.hooks.added);
         self.counted.responses = 0;
         let session = self.convs[0].session.clone();
         if self.counted.results == 0 {
@@ -413,6 +462,9 @@ impl Engine {
         let orphan = orphan.map(|block| block["tool_use_id"].as_str().unwrap_or_default().to_owned());
         let texts = blocks.iter().filter_map(|block| block["text"].as_str());
         let prompt: Vec<&str> = texts.collect();
+        if let Some(reason) = blocked {
+            return self.prompt_blocked(now, reason, &prompt.join("\n"));
+        }
         self.convs[0].messages.push(Message::text("user", &prompt.join("\n")));
         if let Some(call) = orphan {
             self.convs[0].phase = Phase::Model;
@@ -491,6 +543,10 @@ impl Engine {
     /// All tools of a response have ended.
     pub(super) fn tools_over(&mut self, now: VTime, conv: Conv) {
         let Conv(i) = conv;
+        if i == 0 && std::mem::take(&mut self.hooks.ends_turn) && !self.aborting {
+            self.next_response(conv);
+            return self.end_turn_as(now, Some(""), None, Some("hook_stopped"));
+        }
         if i == 0 && self.aborting {
             self.aborting = false;
             self.note_interrupted(texts::INTERRUPTED_TOOL);
@@ -531,6 +587,17 @@ impl Engine {
     }
 
     pub(super) fn end_turn(&mut self, now: VTime, text: Option<&str>, error: Option<(&str, Option<u16>)>) {
+        self.end_turn_as(now, text, error, None);
+    }
+
+    /// The same, with 2.1.329's own word for the reason.
+    pub(super) fn end_turn_as(
+        &mut self,
+        now: VTime,
+        text: Option<&str>,
+        error: Option<(&str, Option<u16>)>,
+        reason: Option<&'static str>,
+    ) {
         let stop_reason = match (error, self.convs[0].now.finish) {
             (Some(_), _) => Some("stop_sequence"),
             (_, finish) => finish.map(stop_reason),
@@ -538,17 +605,24 @@ impl Engine {
         if text.is_none() && self.config.release.counts_assistant() {
             self.counted.turns = 0;
         }
-        let result = self.writer.result(&Ending {
-            text,
-            api_error: error.map(|(word, _)| word),
-            api_status: error.and_then(|(_, status)| status),
-            stop_reason,
-            turns: self.counted.turns,
-            responses: self.counted.responses,
-            denials: &self.denials,
-            subagents: self.counted.subagents,
-            results: self.counted.results,
-        });
+        let blocked = self.config.release == Release::V2_1_329 && reason == Some(BLOCKED);
+        let result = if blocked {
+            self.writer.blocked_result(text.unwrap_or_default(), self.counted.results)
+        } else {
+            self.writer.result(&Ending {
+                text,
+                api_error: error.map(|(word, _)| word),
+                api_status: error.and_then(|(_, status)| status),
+                stop_reason,
+                turns: self.counted.turns,
+                responses: self.counted.responses,
+                denials: &self.denials,
+                subagents: self.counted.subagents,
+                results: self.counted.results,
+                reason,
+                notified: self.notified,
+            })
+        };
         self.failed = error.is_some() || (text.is_none() && self.config.release.interrupt_is_error());
         self.counted.results += 1;
         self.convs[0].phase = Phase::Idle;

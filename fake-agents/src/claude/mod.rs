@@ -14,9 +14,12 @@ mod bash;
 mod behaviours;
 mod called;
 mod calls;
+mod control;
 mod engine;
+mod hooks;
 #[cfg(test)]
 mod laws;
+mod misfit;
 mod models;
 mod program;
 mod release;

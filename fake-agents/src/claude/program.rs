@@ -7,13 +7,14 @@ use super::args::{Args, Format};
 use super::bash::{self, Running};
 use super::calls::BashEnd;
 use super::engine::{Answerer, Config, Effect, Engine};
+use super::hooks::{Gate, HookRun};
 use super::models::{Came, Models};
 use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen, Typed};
 use super::texts;
 use crate::agent_host::AgentHost;
 use crate::outgoing::Outgoing;
-use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
+use rehang_os::os::{Child, Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
 use rehang_scenario::{Canon, Fault, ProcessDoes, ToolDoes, VTime, turns::Turn};
 use rehang_trace::Fact;
 use rehang_wire::claude::{Lines, ToAgent, to_agent};
@@ -41,6 +42,11 @@ pub(super) struct Fake {
     engine: Engine,
     models: Models,
     bashes: Vec<Running>,
+    hooks: Vec<HookRun>,
+    /// Hooks that were given up and have not ended.
+    strays: Vec<Child>,
+    /// Whether the hooks of the session's end have begun.
+    end_hooked: bool,
     stripped: Vec<&'static str>,
     /// From this time on nothing that it says arrives on its stdout.
     mute_at: Option<VTime>,
@@ -93,6 +99,9 @@ impl Fake {
             engine: Engine::new(config, inside),
             models: Models::new(&faults, model_port),
             bashes: Vec::new(),
+            hooks: Vec::new(),
+            strays: Vec::new(),
+            end_hooked: false,
             stripped: Vec::new(),
             mute_at,
             out: Outgoing::default(),
@@ -177,6 +186,14 @@ impl Fake {
         if self.read(os) {
             return true;
         }
+        self.strays.retain(|stray| os.try_wait(*stray).is_none());
+        let ended = self.hooks.iter_mut().enumerate().find_map(|(at, run)| Some((at, run.poll(os)?)));
+        if let Some((at, end)) = ended {
+            let run = self.hooks.remove(at);
+            self.strays.extend(run.stray());
+            self.engine.hook_ended(os.now(), run.id, &end);
+            return true;
+        }
         if let Phase::Stdin(_) = self.phase {
             return false;
         }
@@ -188,8 +205,9 @@ impl Fake {
                 return true;
             }
             let run = self.bashes.remove(at);
-            if !run.is_moved() {
-                self.engine.bash_ended(os.now(), &run.call, &end);
+            match run.is_moved() {
+                true => self.engine.background_ended(os.now(), &run.call, &end),
+                false => self.engine.bash_ended(os.now(), &run.call, &end),
             }
             return true;
         }
@@ -213,12 +231,20 @@ impl Fake {
 
     /// Leaves if everything is written; returns whether it does.
     fn finished(&mut self, os: &mut dyn Os) -> bool {
-        let idle = !self.engine.busy();
+        // what still runs in the background
+        let stays = self.release.stays_for_commands() && self.bashes.iter().any(Running::is_moved);
+        let idle = !self.engine.busy() && !stays;
         let over = match (self.interactive(), self.args.messages_in) {
             (true, _) => self.stdin.over,
-            (_, true) => idle && self.stdin.over,
+            (_, true) => idle && (self.stdin.over || self.engine.ends),
             _ => idle && self.engine.results() > 0,
         };
+        if over && !std::mem::replace(&mut self.end_hooked, true) && self.engine.hooked(os.now(), Gate::End) {
+            return true;
+        }
+        if self.engine.hooks.hold_end() {
+            return false;
+        }
         if over {
             // what runs on in the background ends with it
             for mut run in std::mem::take(&mut self.bashes) {
@@ -299,7 +325,15 @@ impl Fake {
         match to_agent(line) {
             Ok(ToAgent::User(blocks)) => self.engine.prompt(now, blocks),
             Ok(ToAgent::Request { id, subtype, request }) => self.engine.request(now, &id, &subtype, &request),
-            Ok(ToAgent::Response { id, reply }) => self.engine.reply(now, &id, reply),
+            Ok(ToAgent::Response { id, reply }) => {
+                let response = serde_json::from_str::<Value>(line).map(|mut line| line["response"].take());
+                let response = response.unwrap_or_default();
+                let said = match response["subtype"].as_str() {
+                    Some("success") => Ok(&response["response"]),
+                    _ => Err(response["error"].as_str().unwrap_or_default()),
+                };
+                self.engine.reply(now, &id, reply, said);
+            }
             Ok(ToAgent::Nothing) => {}
             Err(error) => {
                 self.shut_down(os, 1);
@@ -356,6 +390,9 @@ impl Fake {
         for mut run in std::mem::take(&mut self.bashes) {
             run.kill(os);
         }
+        for mut run in std::mem::take(&mut self.hooks) {
+            run.kill(os);
+        }
         self.phase = Phase::Leaving(code);
     }
 
@@ -399,6 +436,19 @@ impl Fake {
                 let gone = || BashEnd { code: 137, interrupted: true, ..BashEnd::default() };
                 self.engine.bash_ended(os.now(), &call, &end.unwrap_or_else(gone));
             }
+            Effect::Hook { id, command, told, until } => {
+                match HookRun::start(os, (id, &command), &told, until, self.release.hook_waits_for()) {
+                    Ok(run) => self.hooks.push(run),
+                    Err(end) => self.engine.hook_ended(os.now(), id, &end),
+                }
+            }
+            Effect::KillHook { id } => {
+                if let Some(at) = self.hooks.iter().position(|run| run.id == id) {
+                    let mut run = self.hooks.remove(at);
+                    run.kill(os);
+                    self.strays.extend(run.stray());
+                }
+            }
             Effect::Note(fact) => os.note(fact),
             Effect::Complain(text) => self.err.push(&format!("{text}\n")),
             Effect::Strip(name) => self.stripped.push(name),
@@ -434,12 +484,10 @@ impl Fake {
     fn wait(&self) -> Wait {
         let mut wait = Wait { on: self.engine.waits_on(), ..Wait::default() };
         if let Phase::Stdin(limit) = self.phase {
-            return Wait {
-                read: vec![STDIN],
-                until: limit.filter(|_| self.stdin.piped.is_empty()),
-                on: "stdin",
-                ..wait
-            };
+            wait =
+                Wait { read: vec![STDIN], until: limit.filter(|_| self.stdin.piped.is_empty()), on: "stdin", ..wait };
+            self.hooks.iter().for_each(|run| run.wait(&mut wait));
+            return wait;
         }
         if (self.args.messages_in || self.interactive()) && !self.stdin.over {
             wait.read.push(STDIN);
@@ -449,6 +497,10 @@ impl Fake {
         for run in &self.bashes {
             run.wait(&mut wait);
         }
+        for run in &self.hooks {
+            run.wait(&mut wait);
+        }
+        wait.child |= !self.strays.is_empty();
         wait
     }
 }
@@ -490,6 +542,9 @@ impl Program for Fake {
             engine,
             models,
             bashes,
+            hooks,
+            strays,
+            end_hooked,
             stripped,
             mute_at,
             out,
@@ -513,6 +568,10 @@ impl Program for Fake {
         engine.canon(canon);
         models.canon(canon);
         canon.list(bashes, |canon, run| run.canon(canon));
+        canon.list(hooks, |canon, run| run.canon(canon)).flag(*end_hooked);
+        canon.list(strays, |canon, stray| {
+            canon.num(stray.0.into());
+        });
         let mute_at = mute_at.filter(|at| *at > canon.now());
         canon.deadline(mute_at);
     }

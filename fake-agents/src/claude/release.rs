@@ -171,10 +171,24 @@ impl Release {
         if self == Release::V2_1_329 { WaitsFor::Exit } else { WaitsFor::Pipes }
     }
 
-    /// Whether a command that is over its limit is moved to the background: the model is told so, and goes on. 2.1.329
-    /// does that too, and stays until the command has ended; that is not played.
+    /// Whether a command that is over its limit is moved to the background: the model is told so, and goes on.
     pub fn moves_commands(self) -> bool {
-        self == Release::V2_0_77
+        self > Release::V1_0_128
+    }
+
+    /// Whether it lives until its commands in the background have ended, and tells the model so (recorded).
+    pub fn stays_for_commands(self) -> bool {
+        self == Release::V2_1_329
+    }
+
+    /// How long a command may run in the background: as 2.1.329 tells its model.
+    pub fn background_limit(self) -> Option<Span> {
+        self.stays_for_commands().then_some(Span::mins(10))
+    }
+
+    /// Whether a command's limit is cut to [`BASH_LIMIT_MAX`] if the model asks for more.
+    pub fn cuts_bash_limit(self) -> bool {
+        self == Release::V2_1_329
     }
 
     /// How long a command runs before it is called a task on the wire; `None`: it never is.
@@ -184,6 +198,41 @@ impl Release {
 
     /// Whether an interrupted turn is an error: in its result, and in the exit code of a process that ends after it.
     pub fn interrupt_is_error(self) -> bool {
+        self == Release::V2_1_329
+    }
+
+    /// How long a hook may take if its settings say nothing. Read: 60 s in 1.0.128 and 2.0.77, 10 min in 2.1.329.
+    pub fn hook_limit(self) -> Span {
+        if self == Release::V2_1_329 { Span::mins(10) } else { Span::secs(60) }
+    }
+
+    /// How long a hook of the session's end may take if its settings say nothing: 2.1.329 gives it 1.5 s (recorded).
+    pub fn end_hook_limit(self) -> Span {
+        if self == Release::V2_1_329 { Span::ms(1_500) } else { self.hook_limit() }
+    }
+
+    /// Whether a callback of the host is given up after its limit; 1.0.128 waits for it without one (recorded).
+    pub fn limits_callbacks(self) -> bool {
+        self > Release::V1_0_128
+    }
+
+    /// Whether a settings hook is shown on the wire: one of the session's start, or one of any event if it was asked
+    /// for.
+    pub fn shows_hook(self, at_start: bool, asked_for: bool) -> bool {
+        match self {
+            Release::V1_0_128 => false,
+            Release::V2_0_77 => at_start,
+            Release::V2_1_329 => at_start || asked_for,
+        }
+    }
+
+    /// What the end of a hook's command waits for.
+    pub fn hook_waits_for(self) -> WaitsFor {
+        if self == Release::V2_1_329 { WaitsFor::Exit } else { WaitsFor::Pipes }
+    }
+
+    /// Whether a control request of a kind that it does not know is refused; older releases do not answer it at all.
+    pub fn refuses_unknown_requests(self) -> bool {
         self == Release::V2_1_329
     }
 
@@ -198,6 +247,9 @@ impl Release {
 /// them (`bodyTimeout`, which Node sets to 300 s); the newest has one of its own (`CLAUDE_STREAM_IDLE_TIMEOUT_MS`). 2.1.113,
 /// which is not played, has none: its runtime is Bun.
 pub const SILENCE_MAX: Span = Span::secs(300);
+
+/// How often in a row hooks can keep 2.1.329 from ending its turn (`CLAUDE_CODE_STOP_HOOK_BLOCK_CAP`, recorded).
+pub const STOPS_BLOCKED_MAX: u32 = 8;
 
 /// How often a failed request is tried again (`CLAUDE_CODE_MAX_RETRIES`, 2.0.77: 10).
 const RETRIES_MAX: u32 = 10;

@@ -5,6 +5,7 @@
 
 use super::calls::tool_call;
 use super::engine::{Conv, Effect, Engine, Phase};
+use super::hooks::Gate;
 use super::release::backoff;
 use super::texts;
 use rehang_scenario::{VTime, turns::Finish};
@@ -157,6 +158,12 @@ impl Engine {
                 self.release_held(conv);
                 self.resume_or_give_up(now, conv, limit);
             }
+            // what it has called by then is run, and the response is not asked for again
+            None if !self.convs[conv.0].now.calls.is_empty() => {
+                self.close_text(conv);
+                self.release_held(conv);
+                self.responded(now, conv);
+            }
             None if !self.convs[conv.0].now.id.is_empty() => self.fall_back(now, conv),
             _ => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
         }
@@ -189,9 +196,9 @@ impl Engine {
     fn refused(&mut self, now: VTime, conv: Conv, status: u16) {
         let (kind, message) = texts::api_error_kind(status);
         let text = texts::api_error(self.config.release, status, kind, message);
-        // a stream that the server refuses is asked for at once as one whole message
+        // a stream that the server refuses is asked for at once as one whole message (recorded for 400, 429 and 500)
         let again = matches!(status, 408 | 409 | 429) || status >= 500;
-        if again && self.config.release.resumes().is_none() && !self.convs[conv.0].whole {
+        if (again || status == 400) && self.config.release.resumes().is_none() && !self.convs[conv.0].whole {
             return self.fall_back(now, conv);
         }
         if again {
@@ -243,7 +250,9 @@ impl Engine {
         let (text, parent) = (talk.now.last_text.clone(), talk.parent.is_some());
         self.next_response(conv);
         match parent.then_some(()) {
+            Some(_) if self.hooked(now, Gate::SubagentStop(conv, text.clone())) => {}
             Some(_) => self.subagent_ended(now, conv, &text, false),
+            None if self.hooked(now, Gate::Stop(text.clone())) => {}
             None => self.end_turn(now, Some(&text), None),
         }
     }

@@ -165,7 +165,7 @@ pub fn api_error(release: Release, status: u16, kind: &str, message: &str) -> St
 /// The error type that Anthropic's API names with a status, and a message of the kind that comes with it.
 pub fn api_error_kind(status: u16) -> (&'static str, &'static str) {
     match status {
-        400 => ("invalid_request_error", "Bad request"),
+        400 => ("invalid_request_error", "scripted error"),
         401 => ("authentication_error", "invalid x-api-key"),
         403 => ("permission_error", "Forbidden"),
         404 => ("not_found_error", "Not found"),
@@ -207,6 +207,23 @@ pub fn timed_out(limit_ms: u64) -> String {
 /// What 2.0.77 says of a command that it moved to the background at its limit.
 pub fn moved(id: &str) -> String {
     format!("Command running in background with ID: {id}. Output is being written to: {}", output_file(id))
+}
+
+/// What 2.1.329 says of it, after what the command has printed.
+pub fn moved_newest(id: &str, limit_ms: u64) -> String {
+    format!(
+        "Command did not complete within its {}s timeout and was moved to the background (ID: {id}). Output is being \
+         written to: {}. You will be notified when it completes. If it is still running after 10m in the background, it \
+         will be stopped and you will be notified. It is running now: do not start a second copy while it runs. If it is \
+         no longer needed, stop it with TaskStop. To check interim output, use Read on that file path.",
+        limit_ms / 1_000,
+        output_file(id)
+    )
+}
+
+/// How 2.1.329 sums up the end of a command in the background.
+pub fn background_over(description: &str, status: &str, code: i32) -> String {
+    format!("Background command \"{description}\" {status} (exit code {code})")
 }
 
 /// What it adds for its model if the command has printed something since.

@@ -16,6 +16,10 @@ pub struct Writer {
     pub release: Release,
     /// The session's id on the wire; subagents share it.
     pub session: String,
+    /// The model that a host has set.
+    model: Option<String>,
+    /// The name of a mode that a host has set, and that no release knows.
+    mode_name: Option<String>,
     uuids: u64,
 }
 
@@ -38,6 +42,10 @@ pub struct Ending<'a> {
     pub denials: &'a [Value],
     /// How many subagents have begun, and how many have ended.
     pub subagents: (u32, u32),
+    /// 2.1.329's word for why the turn ended, if it is none of the usual.
+    pub reason: Option<&'a str>,
+    /// Whether the end of a command in the background began the turn.
+    pub notified: bool,
     /// How many results came before.
     pub results: u32,
 }
@@ -59,6 +67,12 @@ pub enum Decision {
     RefusedByUser,
     /// A person or the host was asked and cannot answer any more.
     Lost,
+    /// A hook allowed it.
+    ByHook,
+    /// A hook denied it.
+    RefusedByHook,
+    /// The host that was to decide it as a hook is gone.
+    Cancelled,
     /// It was cancelled while a person or the host was asked.
     TakenBack,
 }
@@ -66,7 +80,7 @@ pub enum Decision {
 impl Writer {
     /// A writer for this session.
     pub fn new(release: Release, session: &str) -> Writer {
-        Writer { release, session: session.to_owned(), uuids: 0 }
+        Writer { release, session: session.to_owned(), model: None, mode_name: None, uuids: 0 }
     }
 
     /// Writes the state for the comparison of cycles.
@@ -74,9 +88,30 @@ impl Writer {
         let Self {
             release: _, // not compared: it never changes
             session,
+            model,
+            mode_name,
             uuids: _, // not compared: it only names messages, each name is as long as the last, and none is looked up
         } = self;
-        canon.text(session);
+        canon.text(session).text(&format!("{:?}", (model, mode_name)));
+    }
+
+    /// A host has set the model; `default` is the release's own.
+    pub(super) fn set_model(&mut self, name: &str) {
+        self.model = Some(name.to_owned()).filter(|name| name != "default");
+    }
+
+    /// A host has set a mode: `None` if the release knows it.
+    pub(super) fn set_mode_name(&mut self, name: Option<&str>) {
+        self.mode_name = name.map(str::to_owned);
+    }
+
+    /// What the mode is called on the wire.
+    pub(super) fn mode_name(&self, mode: Mode) -> &str {
+        self.mode_name.as_deref().unwrap_or(mode.name())
+    }
+
+    fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(self.release.model())
     }
 
     /// The next id in the form of a UUID.
@@ -89,7 +124,7 @@ impl Writer {
     pub fn init(&mut self, mode: Mode, tools: &[&str]) -> Value {
         let mut m = json!({
             "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
-            "mcp_servers": [], "model": self.release.model(), "permissionMode": mode.name(), "slash_commands": [],
+            "mcp_servers": [], "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
         });
         let newest = self.release == Release::V2_1_329;
         if newest {
@@ -126,7 +161,7 @@ impl Writer {
     }
 
     /// The answer to an `initialize` request.
-    pub fn initialized(&self, request: &str, mode: Mode, busy: bool) -> Value {
+    pub fn initialized(&self, request: &str, mode: Mode, busy: bool, hooks: bool) -> Value {
         let newest = self.release == Release::V2_1_329;
         let mut r = json!({"commands": []});
         if newest {
@@ -143,6 +178,14 @@ impl Writer {
                 &mut r,
                 json!({
                     "pid": 1, "claude_code_version": self.release.version(), "current_permission_mode": mode.name(),
+                }),
+            );
+            if hooks {
+                add(&mut r, json!({"hooks_applied": true}));
+            }
+            add(
+                &mut r,
+                json!({
                     "hook_on_failure_supported": true, "hooks_when_unanswered_kept": 0, "other_hook_ask_outranks_host": true,
                     "feedback_mode": {"kind": "disabled"}, "analytics_disabled": true, "remote_control_auto_enable": false,
                     "remote_control_auto_connect_default": false, "remote_control_available": false,
@@ -223,7 +266,7 @@ impl Writer {
     /// A message with one content block of the model.
     pub fn assistant(&mut self, id: &str, block: &Value, stop_reason: Option<&str>, parent: Option<&str>) -> Value {
         let mut message = json!({
-            "id": id, "type": "message", "role": "assistant", "model": self.release.model(), "stop_sequence": null,
+            "id": id, "type": "message", "role": "assistant", "model": self.model(), "stop_sequence": null,
             "usage": {"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
             "content": [block], "stop_reason": stop_reason,
         });
@@ -301,6 +344,11 @@ impl Writer {
                 Decision::Lost => {
                     (Some("permission-rule"), json!({"decision": "reject", "source": "config", "reason_type": "other"}))
                 }
+                Decision::ByHook => (None, json!({"decision": "accept", "source": "hook", "reason_type": "hook"})),
+                Decision::RefusedByHook => {
+                    (Some("permission-rule"), json!({"decision": "reject", "source": "hook", "reason_type": "hook"}))
+                }
+                Decision::Cancelled => (Some("cancelled"), Value::Null),
                 Decision::TakenBack => (Some("user-rejected"), Value::Null),
             };
             if let Some(kind) = kind {
@@ -343,10 +391,13 @@ impl Writer {
     }
 
     /// 2.1.329's message `system/permission_denied`.
-    pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str, by_mode: bool) -> Value {
+    pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str, reason: Option<&str>) -> Value {
         let mut m = json!({"type": "system", "subtype": "permission_denied", "tool_name": tool, "tool_use_id": call});
-        if by_mode {
-            add(&mut m, json!({"decision_reason_type": "mode"}));
+        if let Some(kind) = reason {
+            add(&mut m, json!({"decision_reason_type": kind}));
+        }
+        if reason == Some("hook") {
+            add(&mut m, json!({"decision_reason": message}));
         }
         add(&mut m, json!({"message": message, "uuid": self.uuid(), "session_id": self.session}));
         m
@@ -373,6 +424,30 @@ impl Writer {
         json!({"type": "system", "subtype": "task_notification", "task_id": format!("task_{n}"),
             "run_id": format!("run_{n}"), "tool_use_id": call, "status": status, "output_file": "",
             "summary": description, "uuid": self.uuid(), "session_id": self.session})
+    }
+
+    /// Which tasks run in the background.
+    pub(super) fn background_changed(&mut self, all: &[(String, u32, String)]) -> Value {
+        let task = |(_, n, description): &(String, u32, String)| {
+            json!({"task_id": format!("task_{n}"), "run_id": format!("run_{n}"), "task_type": "local_bash",
+                "description": description})
+        };
+        let tasks: Vec<Value> = all.iter().map(task).collect();
+        json!({"type": "system", "subtype": "background_tasks_changed", "tasks": tasks, "uuid": self.uuid(),
+            "session_id": self.session})
+    }
+
+    /// What has changed of a task.
+    pub(super) fn task_updated(&mut self, n: u32, patch: &Value) -> Value {
+        json!({"type": "system", "subtype": "task_updated", "task_id": format!("task_{n}"),
+            "run_id": format!("run_{n}"), "patch": patch, "uuid": self.uuid(), "session_id": self.session})
+    }
+
+    /// A task in the background has ended.
+    pub(super) fn background_over(&mut self, n: u32, call: &str, status: &str, summary: &str) -> Value {
+        let mut m = self.task_over(n, call, summary, status);
+        m["output_file"] = json!(CWD);
+        m
     }
 
     /// The context is being compacted, or has been.
@@ -414,11 +489,45 @@ impl Writer {
         m
     }
 
+    /// 2.1.329's result of a prompt that a hook blocked, so that no turn began.
+    pub(super) fn blocked_result(&mut self, text: &str, results: u32) -> Value {
+        let ending = Ending { text: Some(text), results, ..Ending::default() };
+        let result = self.newest_result(&ending);
+        let mut m = json!({"is_error": false});
+        let order = [
+            "duration_api_ms",
+            "num_turns",
+            "stop_reason",
+            "session_id",
+            "total_cost_usd",
+            "usage",
+            "modelUsage",
+            "permission_denials",
+            "fast_mode_state",
+            "fast_mode_disabled_reason",
+            "subagent_stats",
+            "safety_stops",
+            "subtype",
+            "result",
+            "type",
+            "duration_ms",
+            "uuid",
+            "queued_turn_count",
+            "result_index",
+            "model_usage_since_last_result",
+        ];
+        for key in order {
+            m[key] = result[key].clone();
+        }
+        m
+    }
+
     fn newest_result(&mut self, ending: &Ending<'_>) -> Value {
         let failed = ending.api_error.is_some() || ending.text.is_none();
         let (spawned, completed) = ending.subagents;
         let by_type = if spawned > 0 { json!({"general-purpose": spawned}) } else { json!({}) };
         let reason = match (ending.text, failed) {
+            _ if ending.reason.is_some() => ending.reason.unwrap_or_default(),
             (None, _) if ending.stop_reason.is_some() => "aborted_tools",
             (None, _) => "aborted_streaming",
             (_, true) => "api_error",
@@ -429,6 +538,12 @@ impl Writer {
             "usage": self.usage(ending.responses), "modelUsage": self.model_usage(ending.responses),
             "permission_denials": ending.denials, "terminal_reason": reason, "fast_mode_state": "off",
             "fast_mode_disabled_reason": "sdk_opt_in_required",
+        });
+        if ending.notified {
+            let origin = json!({"kind": "task-notification", "producer": "session-task", "runId": ""});
+            add(&mut m, json!({"origin": origin}));
+        }
+        let rest = json!({
             "subagent_stats": {
                 "spawned": spawned, "requested": {"background": 0, "foreground": 0, "unset": spawned},
                 "started_in_background": 0, "max_depth": u32::from(spawned > 0), "spawned_by_subagents": 0,
@@ -437,6 +552,7 @@ impl Writer {
             },
             "safety_stops": 0, "is_error": failed, "num_turns": ending.turns,
         });
+        add(&mut m, rest);
         match ending.text {
             Some(text) => {
                 add(&mut m, json!({"subtype": "success", "api_error_status": ending.api_status}));
@@ -491,7 +607,7 @@ impl Writer {
         if responses > 0 {
             let usage = json!({"inputTokens": 10 * responses, "outputTokens": 5 * responses,
                 "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0, "webSearchRequests": 0, "costUSD": 0});
-            all.insert(self.release.model().to_owned(), usage);
+            all.insert(self.model().to_owned(), usage);
         }
         Value::Object(all)
     }

@@ -16,6 +16,9 @@ use std::collections::VecDeque;
 /// How long after an answer a person looks at a list again. They wait for it: if none comes, they don't ask again.
 const LOOKS_EVERY: Span = Span::secs(2);
 
+/// In a line that is typed to an agent's stdin: the id of the last control request of the agent, which no file can know.
+const LAST_REQUEST: &str = "{request}";
+
 /// A person who takes part.
 #[derive(Debug)]
 pub struct Someone {
@@ -35,6 +38,8 @@ pub struct Someone {
     requests: u32,
     session: String,
     lines: Lines,
+    /// The id of the agent's last control request, if what they type names it.
+    request_seen: String,
     /// How long after a cut their client opens its event stream again, and when it does.
     reconnect: Span,
     reopen: Option<VTime>,
@@ -70,6 +75,7 @@ impl Someone {
             requests: 0,
             session: String::new(),
             lines: Lines::default(),
+            request_seen: String::new(),
             reconnect,
             reopen: None,
             again: false,
@@ -156,10 +162,22 @@ impl Someone {
     fn take_output(&mut self, now: VTime, bytes: &[u8]) {
         self.lines.push(bytes);
         while let Some(line) = self.lines.next_line() {
+            if let Some(id) = claude::request_id(&line).filter(|_| self.names_request()) {
+                self.request_seen = id;
+            }
+            if self.sees != Sees::Messages {
+                continue;
+            }
             if let Some(sight) = claude::from_agent(&line).as_ref().and_then(Sight::control) {
                 self.sees_ask(now, sight);
             }
         }
+    }
+
+    /// Whether what they type to the agent's stdin names its last request.
+    fn names_request(&self) -> bool {
+        let typed = matches!(&self.person.does, Does::Type(text) if text.contains(LAST_REQUEST));
+        typed && self.person.via == Via::Stdin
     }
 
     fn act(&mut self, now: VTime, sight: Option<&Sight>, out: &mut Vec<Output>) {
@@ -178,7 +196,7 @@ impl Someone {
             }
             (Via::Stdin | Via::Tty, Does::HangUp) => out.push(Output::CloseStdin),
             (Via::Stdin, does) => {
-                let line = answer::line(does, sight);
+                let line = answer::line(does, sight).map(|line| line.replace(LAST_REQUEST, &self.request_seen));
                 out.extend(line.map(|line| Output::Write(format!("{line}\n").into_bytes())));
             }
             (Via::Tty, does) => out.extend(answer::keys(does, sight).map(Output::Type)),
@@ -232,7 +250,9 @@ impl Actor for Someone {
                 self.take_list(now, &body);
             }
             Input::Failed { id, .. } if self.looks.contains(&id) => self.looked(now, id),
-            Input::Output(bytes) if self.sees == Sees::Messages => self.take_output(now, &bytes),
+            Input::Output(bytes) if self.sees == Sees::Messages || self.names_request() => {
+                self.take_output(now, &bytes)
+            }
             Input::Screen(asks) if self.sees == Sees::Screen => {
                 for sight in asks {
                     self.sees_ask(now, sight);
@@ -282,13 +302,14 @@ impl Actor for Someone {
             requests: _, // not compared: numbers of requests are names, written as places
             session,
             lines,
+            request_seen,
             reconnect: _, // not compared: it never changes
             reopen,
             again,
             resumed,
             done,
         } = self;
-        canon.flag(*done).flag(*resumed).flag(*again).text(session).bytes(lines.held());
+        canon.flag(*done).flag(*resumed).flag(*again).text(session).bytes(lines.held()).text(request_seen);
         for at in [reopen, comes_back, acts_at, looks_at] {
             canon.deadline(*at);
         }
@@ -328,6 +349,22 @@ mod tests {
 
     fn someone(file: Value) -> Someone {
         Someone::new(&serde_json::from_value(file).unwrap(), true, Span::secs(1))
+    }
+
+    #[test]
+    fn what_is_typed_can_name_the_agents_last_request() {
+        let does = json!({ "type": "to {request}" });
+        let mut person = someone(json!({ "via": "stdin", "sees": "clock", "after": "1s", "does": does }));
+        let mut out = Vec::new();
+        person.on(VTime(0), Input::ClockBegins, &mut out);
+        for line in
+            [r#"{"type":"control_request","request_id":"one"}"#, r#"{"type":"control_request","request_id":"two"}"#]
+        {
+            person.on(VTime(1), Input::Output(format!("{line}\n").into_bytes()), &mut out);
+        }
+        person.on(VTime(2), Input::Output(b"{\"type\":\"result\",\"request_id\":\"three\"}\n".to_vec()), &mut out);
+        person.tick(VTime(1_000), &mut out);
+        assert_eq!(out.last(), Some(&Output::Write(b"to two\n".to_vec())));
     }
 
     fn asked(id: &str, session: &str) -> Input {

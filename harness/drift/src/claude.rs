@@ -12,11 +12,20 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("message.content.*.input.description", DESCRIBED),
     ("request.input.description", DESCRIBED),
     ("request.description", DESCRIBED),
+    ("request.input.tool_input.description", DESCRIBED),
+    ("response.response.categories", MEASURED),
+    ("response.response.gridRows", MEASURED),
+    ("response.response.totalTokens", MEASURED),
+    ("response.response.slashCommands", MEASURED),
+    ("response.response.skills", MEASURED),
+    ("response.response.messageBreakdown", MEASURED),
     ("description", DESCRIBED),
+    ("tasks.*.description", DESCRIBED),
     ("message.content.*.input.prompt", "the model server marks in it which subagent's turns are meant"),
     ("summary", DESCRIBED),
     ("permission_denials.*.tool_input.description", DESCRIBED),
 ];
+const MEASURED: &str = "what the release measures of its own prompt, commands and skills";
 const DESCRIBED: &str = "a scenario's bash turn has a command and no description of it";
 
 /// Keys whose values are times, costs, usage or pids.
@@ -38,6 +47,9 @@ pub const VARYING: &[&str] = &[
     "totalToolUseCount",
     "pid",
     "run_id",
+    "runId",
+    "end_time",
+    "backgroundTaskId",
 ];
 
 /// Where the order of keys is the model server's, which the release passes on: patterns as in [`LEFT_OUT`].
@@ -46,6 +58,10 @@ pub const ORDERED_BY_MODEL: &[&str] = &["message", "message.content.*.input", "m
 /// The id of a command that runs in the background.
 static BACKGROUND: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\bb[0-9a-f]{6}\b").expect("it is a regular expression"));
+/// The file of a command's output, and the id of the command that 2.1.329 names.
+static OUTPUT_FILE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"/tmp/claude\S*/tasks/b[0-9a-z]+\.output|\(ID: b[0-9a-z]{8}\)").expect("it is a regular expression")
+});
 /// What comes before a subagent's id in a text.
 const AGENT_ID: &str = "agentId: ";
 /// The mark that the model server puts after a subagent's prompt, to know whose turns are meant; a fake's model needs none.
@@ -89,6 +105,10 @@ fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> V
                 ids.len() - 1
             });
             Value::from(format!("#{n}"))
+        }
+        Value::String(text) if OUTPUT_FILE.is_match(text) => {
+            let text = OUTPUT_FILE.replace_all(text, "OUTPUT");
+            Value::from(BACKGROUND.replace_all(&text, "BASH").into_owned())
         }
         Value::String(text) if BACKGROUND.is_match(text) => {
             Value::from(BACKGROUND.replace_all(text, "BASH").into_owned())

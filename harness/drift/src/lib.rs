@@ -10,6 +10,7 @@
 
 pub mod claude;
 pub mod codex;
+pub mod flags;
 pub mod gemini;
 pub mod mask;
 pub mod opencode;

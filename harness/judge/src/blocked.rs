@@ -15,6 +15,7 @@
 //! | `pipe` | the agent is over, and its wrapper still waits for the end of its output: a process that it left holds the pipe, or nobody reads it |
 //! | `model` | a request to the model has no end, or it failed and a busy session is about to ask again; not if the agent's event loop is stuck |
 //! | `tool` | another tool runs that neither asks nor starts an agent |
+//! | `message` | the agent waits for its host in the middle of a turn: for the answer of a hook |
 //! | `worker` | a party waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
 //! | `event` | a client waits for an event, though the server is idle, its last step ended regularly, or it is gone |
@@ -34,7 +35,7 @@ use rehang_trace::{
 pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
-    let rules: [&dyn Fn() -> Option<&'static str>; 11] = [
+    let rules: [&dyn Fn() -> Option<&'static str>; 12] = [
         &|| leads::to_stopped(index, &waits).then_some("stopped"),
         &|| exit(index, facts, label("agent")),
         &|| ask(index),
@@ -47,6 +48,7 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
                 .then_some("model")
         },
         &|| index.running_tools().any(|tool| is_plain(tool.tool)).then_some("tool"),
+        &|| (label("agent") == Some("message") && in_turn(index)).then_some("message"),
         &|| client(index, &waits),
         &|| spins(index).then_some("spin"),
     ];
@@ -134,6 +136,12 @@ fn below(above: &str, waits: &[(&str, &str)]) -> Option<&'static str> {
 
 fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
     (wrapper.is_some() && index.processes.contains_key("agent") && !index.alive("agent")).then_some("pipe")
+}
+
+/// Whether the agent is in the middle of a turn.
+fn in_turn(index: &Index<'_>) -> bool {
+    let busy = |session: &crate::index::Session<'_>| session.busy.last().is_some_and(|&(_, busy)| busy);
+    index.sessions.iter().any(|session| session.who == "agent" && busy(session))
 }
 
 /// Whether the agent would read what its model says: if its event loop is stuck, it would not.

@@ -12,7 +12,7 @@ use crate::view::View;
 use rehang_scenario::VTime;
 use rehang_trace::{AskEnd, What, role::same_agent};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest line that can be the protocol's, in bytes: twice what a tool's input may hold.
 const LINE_MAX_BYTES: usize = 1 << 20;
@@ -39,10 +39,11 @@ pub fn crosscheck(view: &View<'_>) -> Result<(), Inconsistent> {
         });
     }
     let mut lines = Lines::default();
+    let mut callbacks = BTreeSet::new();
     for event in &view.trace.events {
         let checked = match &event.what {
             What::Out { fd: 1, text } if speaks_control(view, &event.who) => {
-                lines.take(&event.who, text, |message| control(view, event.t, message))
+                lines.take(&event.who, text, |message| control(view, event.t, message, &mut callbacks))
             }
             What::Sse(value) if value.kind().contains("question.") || value.kind().contains("permission.") => {
                 sse(view, event.t, value)
@@ -137,9 +138,13 @@ fn speaks_control(view: &View<'_>, who: &str) -> bool {
     argv.and_then(<[String]>::first).is_some_and(|name| name.ends_with("claude"))
 }
 
-/// What a host is asked, or is no longer asked.
-fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), Misfit> {
+/// What a host is asked, or is no longer asked. `callbacks` are the requests for which it is called as a hook: nobody is
+/// asked by them.
+fn control(view: &View<'_>, t: VTime, message: &Value, callbacks: &mut BTreeSet<String>) -> Result<(), Misfit> {
     let text = |at: &str| message.pointer(at).and_then(Value::as_str);
+    if text("/request/subtype") == Some("hook_callback") {
+        callbacks.extend(text("/request_id").map(str::to_owned));
+    }
     let asks = text("/type") == Some("control_request") && text("/request/subtype") == Some("can_use_tool");
     let cancels = text("/type") == Some("control_cancel_request");
     if !asks && !cancels {
@@ -147,6 +152,9 @@ fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), Misfit> {
     }
     let does = || String::from(if asks { "asks by can_use_tool" } else { "takes back" });
     let id = text("/request_id").ok_or_else(|| Misfit::NoId { does: does() })?;
+    if callbacks.contains(id) {
+        return Ok(());
+    }
     let gone = |end: &End<'_>| end.at.t <= t && matches!(end.end, AskEnd::Rejected | AskEnd::Dropped);
     let mut stated = stated(view, id, t).peekable();
     let last = *stated.peek().ok_or_else(|| Misfit::Unstated { does: does(), id: id.to_owned() })?;
@@ -287,6 +295,10 @@ mod tests {
             .assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_2"))));
         // a next run asks with the same id, in the same instant
         expect!["fits"].assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_1")).permit("req_1")));
+        // a host that is called as a hook is not asked
+        let hook = json!({"subtype": "hook_callback", "callback_id": "before"});
+        let called = format!("{}\n", json!({"type": "control_request", "request_id": "req_1", "request": hook}));
+        expect!["fits"].assert_eq(&check(out(out(claude(), &called), &cancel("req_1"))));
         // another program may print anything
         expect!["fits"].assert_eq(&check(out(Cell::new().spawn("agent"), &request("req_1"))));
     }

@@ -29,14 +29,17 @@ pub struct Ledger {
     seen: Vec<(String, String)>,
 }
 
+/// How the texts of [`NeverAsked`] begin.
+pub const NEVER_ASKED: &str = "the agent never ";
+
 /// The agent never asked its model, so whatever it did says nothing about the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NeverAsked {
     /// No request came.
-    #[error("the agent never reached the model server: not one request came")]
+    #[error("{NEVER_ASKED}reached the model server: not one request came")]
     NoRequest,
     /// Only requests on the side came.
-    #[error("the agent never asked its model: {0} requests came, all on the side")]
+    #[error("{NEVER_ASKED}asked its model: {0} requests came, all on the side")]
     OnlyAside(u32),
 }
 

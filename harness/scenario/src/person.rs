@@ -94,7 +94,7 @@ pub enum Does {
     HangUp,
     /// Sends a reply that does not fit the question.
     Malformed(Malformed),
-    /// Types these bytes.
+    /// Types these bytes. On an agent's stdin, `{request}` in them is the id of its last control request.
     Type(#[schemars(extend("x-marks" = "typed"))] String),
     /// Sends a further prompt.
     Prompt(String),

@@ -270,6 +270,12 @@ pub fn from_agent(line: &str) -> Option<FromAgent> {
     })
 }
 
+/// The id of a control request that an agent wrote, whatever it asks for; `None` if the line is anything else.
+pub fn request_id(line: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    (message["type"] == "control_request").then(|| text(&message["request_id"]))
+}
+
 fn blocks(content: &Value) -> Vec<Value> {
     match content {
         Value::Array(blocks) => blocks.clone(),

@@ -10,7 +10,7 @@ use clap::Args;
 use rehang_agents::{Installed, Recipe, Version};
 use rehang_drift::session::Setup;
 use rehang_drift::streams::{self, Ends, Line};
-use rehang_drift::{Compared, opencode, routes};
+use rehang_drift::{Compared, flags, opencode, routes};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome};
 use rehang_model_server::Script;
@@ -78,7 +78,8 @@ const SCENARIOS: [&str; 14] = [
   rehang drift                                  every release that a fake plays
   rehang drift opencode@1.18.33 --record fresh  one release; its recordings are kept
   rehang drift claude@2.0.77 claude/ask-host    one scenario
-  rehang drift --routes opencode@1.2.27         which GET routes answer, and with which keys")]
+  rehang drift --routes opencode@1.2.27         which GET routes answer, and with which keys
+  rehang drift --flags claude@2.1.329           which options of its --help the fake accepts")]
 pub struct Drift {
     /// Releases and scenarios; by default those that fakes play, and a choice of scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
@@ -86,6 +87,9 @@ pub struct Drift {
     /// Compare opencode's `GET` routes instead: which answer, and with which keys.
     #[arg(long)]
     pub routes: bool,
+    /// Compare the options instead that each release's own `--help` lists: its fake accepts them, or refuses one.
+    #[arg(long, conflicts_with = "routes")]
+    pub flags: bool,
     /// Keep the recordings in DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, those of routes in DIR/VERSION.json.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
@@ -113,7 +117,11 @@ impl Drift {
         if filters.is_empty() {
             filters = words(&SCENARIOS);
         }
-        let scenarios = if self.routes { vec![route_scenario()?] } else { plan::scenarios(&filters, &self.scenarios)? };
+        let scenarios = match () {
+            () if self.routes => vec![route_scenario()?],
+            () if self.flags => flag_scenarios()?,
+            () => plan::scenarios(&filters, &self.scenarios)?,
+        };
         // before a registry is asked
         own_binary()?;
         let store = agents::store()?;
@@ -127,6 +135,7 @@ impl Drift {
                 Ok(recipe) => match store.install(recipe, &Install::on(&bar)) {
                     Err(error) => return Err(CommandError::Usage(error.to_string())),
                     Ok(installed) if self.routes => self.routes_of(cell, recipe, &installed),
+                    Ok(installed) if self.flags => flags_of(cell, recipe, &installed),
                     Ok(installed) => self.cell(cell, recipe, &installed),
                 },
             };
@@ -174,6 +183,51 @@ impl Drift {
     }
 }
 
+/// The options of a release, as its help lists them in its sandbox, and which of them its fake accepts.
+fn flags_of(cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
+    let recorded = recorded(cell, recipe, installed, DEADLINE_MAX)?;
+    let printed = recorded.lines.iter().filter(|line| line["dir"] == "OUT" || line["dir"] == "ERR");
+    let help: Vec<&str> = printed.filter_map(|line| line["msg"].as_str()).collect();
+    let listed = flags::listed(&help.join("\n"));
+    if listed.is_empty() {
+        return Err(Why::Fault("its help lists no option".to_owned()));
+    }
+    let (agent, stands_in) = played_by(&recorded.scenario.agent)?;
+    let persona = rehang_fakes::registry::persona(&agent);
+    let argv = rehang_fakes::registry::argv(&agent, &[], "go");
+    let accepts = |words: &[String]| {
+        let line: Vec<String> = argv.iter().skip(1).chain(words).cloned().collect();
+        persona.called(&line).is_some()
+    };
+    Ok(Compared { stands_in, ..flags::compare(&listed, accepts) })
+}
+
+/// A run of each agent that prints its help.
+fn flag_scenarios() -> Result<Vec<Named>, CommandError> {
+    let agents = [
+        r#"{ claude = { as = "2.0.77", mode = "json" } }"#,
+        r#"{ opencode = { as = "1.2.15", mode = "run" } }"#,
+        r#"{ codex = { as = "0.169.0", mode = "json" } }"#,
+        r#"{ gemini = { as = "0.61.0", mode = "stream-json" } }"#,
+    ];
+    let scenario = |agent: &str| {
+        let text = format!(
+            r#"
+            title     = "Prints its help"
+            mechanism = "F1"
+            agent     = {agent}
+            args      = ["--help"]
+            terminals = ["null"]
+            stages    = {{ only = ["live"], because = "it prints its help and asks no model" }}
+            turns     = [{{ say = "never" }}]
+            expect    = [{{ outcome = "completed" }}]
+            "#
+        );
+        named("flags", &text)
+    };
+    agents.iter().map(|agent| scenario(agent)).collect()
+}
+
 /// The releases whose routes are recorded in the repository.
 const ROUTED: [&str; 5] =
     ["opencode@1.0.185", "opencode@1.2.15", "opencode@1.2.27", "opencode@1.3.2", "opencode@1.18.33"];
@@ -191,11 +245,16 @@ fn route_scenario() -> Result<Named, CommandError> {
         "#,
         routes::SAYS
     );
-    let family = rehang_scenario::load("routes", text.as_bytes()).into_result();
+    named("routes", &text)
+}
+
+/// The scenario of a text of ours.
+fn named(name: &str, text: &str) -> Result<Named, CommandError> {
+    let family = rehang_scenario::load(name, text.as_bytes()).into_result();
     let family = family.map_err(|problems| CommandError::Fault(format!("{problems}")))?;
     let variant = family.variants.into_iter().next();
-    let variant = variant.ok_or_else(|| CommandError::Fault("routes: no scenario".to_owned()))?;
-    Ok(Named { name: "routes".to_owned(), scenario: Arc::new(variant.scenario) })
+    let variant = variant.ok_or_else(|| CommandError::Fault(format!("{name}: no scenario")))?;
+    Ok(Named { name: name.to_owned(), scenario: Arc::new(variant.scenario) })
 }
 
 /// The cells worth comparing, each once.

@@ -5,7 +5,7 @@
 
 use rehang_agents::{Installed, Recipe};
 use rehang_live::{Played, Report};
-use rehang_model_server::NOT_OFFERED;
+use rehang_model_server::{NEVER_ASKED, NOT_OFFERED};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::{Does, Person, Scenario, Sees, Span, Terminal};
 use rehang_upstream::plan::Cell;
@@ -50,8 +50,11 @@ pub fn recorded(cell: &Cell, recipe: &Recipe, installed: &Installed, limit: Dura
     let played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
     let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
     let lines = record::recording(&cell.key.agent, scenario.agent.client(), &report);
-    // A release that does not offer a tool says so to its model, and that is part of the recording.
-    if let Some(problem) = report.problems.iter().find(|problem| !problem.ends_with(NOT_OFFERED)) {
+    // A release that does not offer a tool says so to its model, and that is part of the recording; so is what it said
+    // before it ended by itself without a request, as it does after a hook that blocks the prompt.
+    let said_and_ended = report.exit.is_some() && !lines.is_empty();
+    let is_part = |problem: &str| problem.ends_with(NOT_OFFERED) || said_and_ended && problem.starts_with(NEVER_ASKED);
+    if let Some(problem) = report.problems.iter().find(|problem| !is_part(problem)) {
         return Err(Why::Fault(format!("the recording is of no use: {problem}")));
     }
     Ok(Recorded { scenario, played, report, lines })
