@@ -65,7 +65,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     read("stdin beside a prompt becomes a `<stdin>` block after it", &[V169], "its --help"),
     recorded("with `-`, stdin is the prompt, read to its end", ALL, "scenario/no-prompt-dash"),
     recorded("without a prompt, stdin is the prompt, read to its end", ALL, "scenario/no-prompt-piped"),
-    read("no prompt: exit 1", ALL, "its --help"),
+    recorded("no prompt: exit 1", ALL, "scenario/no-prompt"),
     recorded("the commands of one response run at the same time", &[V116], "scenario/two-lengths"),
     recorded("the commands of one response run at the same time", &[V169], "scenario/two-bashes"),
     recorded("a command is the release's own: `shell` (bash -lc)", OLD, "json-bash, plain-bash"),
@@ -124,8 +124,15 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a response that is incomplete is asked for again, as one without an end", OLD, "scenario/incomplete"),
     recorded("a response that is incomplete is asked for again, with its reason", &[V116], "scenario/incomplete"),
     recorded("a response that is incomplete fails the turn", &[V169], "scenario/incomplete"),
+    recorded("resume of a session that is not there begins one", &[V45, V58, V116], "scenario/resume-unknown"),
+    recorded("resume of a session that is not there: exit 1", &[V169], "scenario/resume-unknown"),
+    recorded("resume --last takes no prompt: exit 2", OLD, "scenario/resume-last"),
+    recorded("resume --last without an earlier session begins one", NEW, "scenario/resume-last"),
     read("resume: the same with an earlier session, which is not kept here", ALL, "its --help"),
-    read("SIGINT, SIGTERM, SIGHUP end it, and its commands by SIGTERM", ALL, ASSUMED),
+    recorded("SIGTERM and SIGHUP end it, and its commands", OLD, "scenario/signal-term, scenario/signal-hup"),
+    recorded("SIGTERM and SIGHUP end it, and its commands go on", NEW, "scenario/signal-term, scenario/signal-hup"),
+    recorded("SIGINT ends it and its commands: exit code 0", &[V45, V58, V116], "scenario/signal-int"),
+    recorded("SIGINT ends it and its commands: exit code 1", &[V169], "scenario/signal-int"),
 ];
 
 #[cfg(test)]

@@ -21,6 +21,12 @@ pub struct Release {
     pub incomplete: Incomplete,
     /// Whether `exec` reads a stdin that is no terminal to its end, though a prompt is given (0.169.0).
     pub reads_stdin_beside_prompt: bool,
+    /// Whether `resume --last` takes a prompt; otherwise it takes the first word for a session, and refuses both.
+    pub last_takes_prompt: bool,
+    /// Whether `resume` of a session that is not there fails; otherwise it begins one.
+    pub misses_session: bool,
+    /// The exit code after SIGINT.
+    pub exit_interrupted: u8,
     /// Whether a request that is refused with 429 is tried again.
     pub retries_429: bool,
     /// How it says that a broken stream is asked for again.
@@ -96,6 +102,9 @@ const V0_58: Release = Release {
     reads_to_the_end: true,
     incomplete: Incomplete::NoEnd,
     reads_stdin_beside_prompt: false,
+    last_takes_prompt: false,
+    misses_session: false,
+    exit_interrupted: 0,
     retries_429: true,
     retry_words: RetryWords::Reconnecting,
     starts_with_exit_code: true,
@@ -123,6 +132,7 @@ const V0_116: Release = Release {
     together: true,
     reads_to_the_end: false,
     incomplete: Incomplete::Breaks,
+    last_takes_prompt: true,
     retries_429: false,
     retry_words: RetryWords::Because,
     told_of_question: "request_user_input is unavailable in Default mode",
@@ -153,6 +163,8 @@ impl Release {
             version: "0.169.0",
             incomplete: Incomplete::Fails,
             reads_stdin_beside_prompt: true,
+            misses_session: true,
+            exit_interrupted: 1,
             retry_words: RetryWords::Error,
             overloaded: "We’re currently experiencing high demand, which may cause temporary errors.",
             greeting: &[],

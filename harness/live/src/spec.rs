@@ -38,6 +38,17 @@ pub struct Cell<'a> {
     pub fakes: PathBuf,
     /// The stack under which `rehang supervise` runs the agent, if it does.
     pub supervised: Option<String>,
+    /// A signal that the agent is sent.
+    pub signal: Option<SentSignal>,
+}
+
+/// A signal that the agent is sent from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentSignal {
+    /// Its number.
+    pub number: i32,
+    /// How long after the first main model request, in milliseconds.
+    pub after_ms: u64,
 }
 
 /// Why a cell could not be run.
@@ -86,6 +97,8 @@ pub struct CellSpec {
     pub supervised: bool,
     /// When the client is done, every `GET` route of the server's own list is asked.
     pub asks_routes: bool,
+    /// A signal that the agent is sent; what is left of its commands is looked for some time after its end.
+    pub signal: Option<SentSignal>,
 }
 
 /// What the child process answers, a line of JSON each; the last is a report or an error.

@@ -318,7 +318,9 @@ impl Watch {
     /// What the watch decides now.
     pub fn says(&self, order: &CellSpec) -> Decision {
         let now = Instant::now();
-        if self.exited.is_some() && self.is_silent() {
+        // what is left of its commands then has ended, or goes on
+        let settles = |at: Instant| order.signal.is_none() || now.duration_since(at) >= SILENCE;
+        if self.exited.is_some_and(|(_, at)| settles(at)) && self.is_silent() {
             return Decision::Over;
         }
         let up = match self.first_main {

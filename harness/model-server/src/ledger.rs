@@ -40,6 +40,17 @@ pub enum NeverAsked {
     OnlyAside(u32),
 }
 
+impl NeverAsked {
+    /// What so many main requests and so many on the side mean; `None` if there was a main one.
+    pub fn of(main: u32, side: u32) -> Option<NeverAsked> {
+        match (main, side) {
+            (0, 0) => Some(NeverAsked::NoRequest),
+            (0, side) => Some(NeverAsked::OnlyAside(side)),
+            _ => None,
+        }
+    }
+}
+
 impl Ledger {
     /// The ledger of some events.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Ledger {
@@ -74,11 +85,7 @@ impl Ledger {
     /// # Errors
     /// The agent never asked its model.
     pub fn reached(&self) -> Result<(), NeverAsked> {
-        match (self.main, self.side) {
-            (0, 0) => Err(NeverAsked::NoRequest),
-            (0, side) => Err(NeverAsked::OnlyAside(side)),
-            _ => Ok(()),
-        }
+        NeverAsked::of(self.main, self.side).map_or(Ok(()), Err)
     }
 
     fn request(&mut self, at_ms: u64, request: &Request) {

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 /// The recording of a cell of this agent (its word), driven by this client where it serves, masked: one JSON object a line. `{t, dir, msg}` of what went over standard streams,
 /// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start. A line of a stream
 /// that is no message stays text. Where `dir` is `MODEL`, the agent asked for the response `msg` of its script: the waits
-/// between the tries of a request are seen in nothing else. Last, `dir` is `EXIT` and `msg` the code, if the agent of the streams ended by itself.
+/// between the tries of a request are seen in nothing else. Last, `dir` is `EXIT` and `msg` the
+/// code or the signal, if the agent of the streams ended; where `dir` is `SIGNAL`, it was sent that signal, and then `LEFT` has its commands that go on
+/// after its end.
 pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Value> {
     // The golden recordings use these names for the folder, and so do the comparisons with them.
     let is_opencode = agent == OPENCODE.word;
@@ -44,18 +46,37 @@ pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Va
                 Some(response) => json!({ "t": t, "dir": "MODEL", "msg": response }),
                 None => continue,
             },
+            Via::Signal => json!({ "t": t, "dir": "SIGNAL", "msg": message }),
             Via::Screen | Via::Person => continue,
         });
     }
     let serves = report.lines.iter().any(|line| matches!(line.via, Via::Event | Via::Http));
-    if let (false, Some(Exit::Code(code))) = (serves, report.exit) {
+    if let (false, Some(exit)) = (serves, report.exit) {
         let t = (report.startup_ms.unwrap_or_default() + report.ms) as f64 / 1_000.0;
-        lines.push(json!({ "t": t, "dir": "EXIT", "msg": code }));
+        let how = match exit {
+            Exit::Code(code) => json!(code),
+            Exit::Signal(number) => json!(format!("signal {number}")),
+        };
+        lines.push(json!({ "t": t, "dir": "EXIT", "msg": how }));
+        if report.lines.iter().any(|line| line.via == Via::Signal) {
+            lines.push(json!({ "t": t, "dir": "LEFT", "msg": commands_left(report) }));
+        }
     }
     if serves && client == Some(Client::Post) {
         with_the_prompt(&mut lines);
     }
     lines
+}
+
+/// The commands of the agent's tools that go on after its end, by their names in the sandbox.
+fn commands_left(report: &Report) -> Vec<String> {
+    let name = |command: &str| {
+        let (program, name) = (command.split(' ').next()?, command.rsplit_once(" -- ")?.1);
+        program.ends_with("/fake-tool").then(|| name.to_owned())
+    };
+    let mut all: Vec<String> = report.processes.iter().filter_map(|process| name(&process.command)).collect();
+    all.sort();
+    all
 }
 
 /// The response of the script that a main request of the agent asks for, if this line of the model server is one.

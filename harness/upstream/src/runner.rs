@@ -115,6 +115,7 @@ impl Runner {
             rehang: self.rehang.clone(),
             fakes: self.fakes.clone(),
             supervised: self.supervised.clone(),
+            signal: None,
         };
         let mut rows: Vec<Row> = Vec::new();
         loop {
