@@ -112,7 +112,9 @@ const BEHAVIOURS: &[Known] = &[
     ("a subagent's command needs a permission that nobody is asked for", V61, true, "subagent"),
     ("no subagents", OLDER, true, "subagent"),
     ("a session: menus and lines as text", ALL, false, "plain text instead of Ink, as fake-claude"),
-    ("Ctrl-C: `Operation cancelled.`, exit code 130", ALL, false, "nonInteractiveCli.js, errors.js"),
+    ("-p at a terminal, Ctrl-C ends it as SIGINT does", V11, true, "scenario/ctrl-c"),
+    ("-p at a terminal, Ctrl-C cancels it: exit code 130", NEWER, true, "scenario/ctrl-c"),
+    ("a run that is cancelled: `Operation cancelled.`", NEWER, false, "nonInteractiveCli.js, errors.js"),
     (
         "headless, SIGINT, SIGTERM and SIGHUP end it, and its commands lose their terminals",
         OLDER,

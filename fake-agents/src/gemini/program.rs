@@ -257,7 +257,7 @@ impl Fake {
                 let again = self.screen.redraw();
                 self.out.push(&again);
             }
-            _ if !self.engine.session && !(sig == Sig::Int && os.kind(STDIN) == FdKind::Tty) => self.ended_by(os, sig),
+            _ if !self.engine.session && !self.is_cancelled_by(os, sig) => self.ended_by(os, sig),
             Sig::Int => self.shut_down(os, 130),
             Sig::Hup => {
                 // The reader is gone.
@@ -267,6 +267,11 @@ impl Fake {
             Sig::Term => self.shut_down(os, 143),
             _ => {}
         }
+    }
+
+    /// Whether this is a key at a terminal that cancels the run.
+    fn is_cancelled_by(&self, os: &dyn Os, sig: Sig) -> bool {
+        sig == Sig::Int && os.kind(STDIN) == FdKind::Tty && self.release.ctrl_c_cancels
     }
 
     /// Ends without a terminal of its own: with 0, and its commands go on; or by the signal, and they lose their terminals.

@@ -25,6 +25,8 @@ pub struct Release {
     /// Whether it catches SIGINT, SIGTERM and SIGHUP without a terminal, and ends with 0; its commands go on then. Otherwise
     /// they end it, and its commands lose their terminals.
     pub catches_signals: bool,
+    /// Whether Ctrl-C at a terminal cancels a run; otherwise it ends it as SIGINT does.
+    pub ctrl_c_cancels: bool,
     /// How long a command may print nothing before it is ended; `None`: without limit.
     pub inactivity: Option<Span>,
     /// Whether a command's output loses all white space around it; a pseudo-terminal's keeps it within its last line.
@@ -90,6 +92,7 @@ pub static ALL: [Release; 3] = [
         no_input: 1,
         child_stdin: ChildStdin::Pipe,
         catches_signals: false,
+        ctrl_c_cancels: false,
         waits_for: WaitsFor::Exit,
         inactivity: None,
         trims: false,
@@ -129,6 +132,7 @@ pub static ALL: [Release; 3] = [
         no_input: 42,
         child_stdin: ChildStdin::Pipe,
         catches_signals: false,
+        ctrl_c_cancels: true,
         waits_for: WaitsFor::Exit,
         inactivity: Some(INACTIVITY),
         trims: false,
@@ -168,6 +172,7 @@ pub static ALL: [Release; 3] = [
         no_input: 42,
         child_stdin: ChildStdin::Null,
         catches_signals: true,
+        ctrl_c_cancels: true,
         waits_for: WaitsFor::Pipes,
         inactivity: Some(INACTIVITY),
         trims: true,
