@@ -105,7 +105,12 @@ const BEHAVIOURS: &[Known] = &[
         "stalled",
     ),
     ("a positional prompt at a terminal runs once", V11, true, "scenario/terminal-positional"),
-    ("a positional prompt at a terminal opens a session, which waits for a key", NEWER, true, "scenario/terminal-positional"),
+    (
+        "a positional prompt at a terminal opens a session, which waits for a key",
+        NEWER,
+        true,
+        "scenario/terminal-positional",
+    ),
     ("a positional prompt without a terminal runs once", ALL, true, "scenario/no-prompt-given"),
     ("nothing to do: exit code 1", V11, true, "scenario/no-prompt"),
     ("nothing to do: exit code 42", NEWER, true, "scenario/no-prompt"),

@@ -7,11 +7,11 @@
 
 mod released;
 
-use released::setup;
 use rehang_drift::streams::{Ends, Line, compare, read};
 use rehang_drift::{Compared, Difference};
 use rehang_os::os::{Exit, Sig};
 use rehang_scenario::Terminal;
+use released::setup;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

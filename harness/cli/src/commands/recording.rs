@@ -59,7 +59,8 @@ pub fn recorded(
     // A release that does not offer a tool says so to its model, and that is part of the recording; so is the end of one
     // that does not get as far as its model.
     let ended = report.exit.filter(|exit| matches!(exit, Exit::Code(_)));
-    let never = ended.and_then(|_| NeverAsked::of(report.requests.main, report.requests.side)).map(|why| why.to_string());
+    let never =
+        ended.and_then(|_| NeverAsked::of(report.requests.main, report.requests.side)).map(|why| why.to_string());
     let is_of_use = |problem: &String| problem.ends_with(NOT_OFFERED) || never.as_ref() == Some(problem);
     if let Some(problem) = report.problems.iter().find(|problem| !is_of_use(problem)) {
         return Err(Why::Fault(format!("the recording is of no use: {problem}")));

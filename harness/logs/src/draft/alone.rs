@@ -58,7 +58,8 @@ impl Drafter<'_> {
             What::Called(call) if matches!(call.does, Calls::Bash { .. }) => call.told.as_ref(),
             _ => None,
         });
-        let is_refused = refused.map(|told| told.text.as_str()).any(|text| text.contains("run_shell_command\" not found"));
+        let is_refused =
+            refused.map(|told| told.text.as_str()).any(|text| text.contains("run_shell_command\" not found"));
         match self.story.agent.kind {
             Kind::Gemini if !is_refused => vec!["--approval-mode".to_owned(), "yolo".to_owned()],
             _ => Vec::new(),

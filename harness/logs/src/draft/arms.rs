@@ -65,8 +65,11 @@ impl<'a> Drafter<'a> {
                     control.args.extend(["--port".to_owned(), "0".to_owned()]);
                 }
             }
-            // its tools have limits of their own, after which it goes on: what it waits for is lost
+            // a release goes on after a limit of its own: it waits for what is lost
             Hang::Bash { .. } if self.story.agent.kind.is_alone() => {
+                for arm in [&mut *scenario, control] {
+                    bashes(&mut arm.turns, &mut |bash| bash.does.push(Step::Hold));
+                }
                 let nth = calls_before_last(&scenario.turns);
                 scenario.faults.push(Fault::Tool(ToolFault { nth, does: ToolDoes::NeverFlips }));
             }
