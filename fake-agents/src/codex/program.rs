@@ -146,7 +146,10 @@ impl Fake {
         let blank = piped.trim().is_empty();
         let prompt = match &self.args.prompt {
             Some(prompt) if blank => prompt.clone(),
-            Some(prompt) => format!("{prompt}\n\n<stdin>\n{piped}\n</stdin>"),
+            Some(prompt) => {
+                let end = if piped.ends_with('\n') { "" } else { "\n" };
+                format!("{prompt}\n\n<stdin>\n{piped}{end}</stdin>")
+            }
             None if blank => return self.leave_with(os, "No prompt provided via stdin."),
             None => piped,
         };

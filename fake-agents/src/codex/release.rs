@@ -37,6 +37,8 @@ pub struct Release {
     pub told_of_question: &'static str,
     /// What the model is told if it asks to run a command outside of the sandbox.
     pub told_of_escalation: &'static str,
+    /// What the model is told of a patch in a sandbox that may not write, where nobody is asked.
+    pub told_of_patch: &'static str,
     /// What is said of a server's error (5xx).
     pub overloaded: &'static str,
     /// What is said of a stream that was reset.
@@ -111,6 +113,7 @@ const V0_58: Release = Release {
     told_of_question: "unsupported call: request_user_input",
     told_of_escalation: "approval policy is Never; reject command — you should not ask for escalated permissions if the \
                          approval policy is Never",
+    told_of_patch: "patch rejected: writing outside of the project; rejected by user approval settings",
     reset: "stream disconnected before completion: Transport error: Error while reading the server response: error \
             decoding response body",
     overloaded: "We're currently experiencing high demand, which may cause temporary errors.",
@@ -165,6 +168,7 @@ impl Release {
             reads_stdin_beside_prompt: true,
             misses_session: true,
             exit_interrupted: 1,
+            told_of_patch: "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
             retry_words: RetryWords::Error,
             overloaded: "We’re currently experiencing high demand, which may cause temporary errors.",
             greeting: &[],

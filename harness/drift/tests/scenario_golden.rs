@@ -88,7 +88,6 @@ fn played(release: &str, name: &str, scenario: &Path, file: &Path, change: impl 
             sig: Sig::ALL.into_iter().find(|sig| sent["msg"] == sig.name()).expect("a signal"),
             after_ms: millis(&sent["t"]) - millis(&of("MODEL").expect("a request")["t"]),
             exit,
-            left: of("LEFT").and_then(|line| line["msg"].as_array()).expect("what is left").len(),
         },
         (Some(Exit::Code(code)), None) => Ends::Exit(code),
         (Some(Exit::Signal(sig)), None) => Ends::Killed(sig),
@@ -101,6 +100,11 @@ fn played(release: &str, name: &str, scenario: &Path, file: &Path, change: impl 
     let setup = setup(None, version, scenario);
     let on_screen = setup.terminal == Terminal::Tty;
     let mut compared = compare(setup, &lines, None, &ends);
+    let left = of("LEFT").and_then(|line| line["msg"].as_array()).map(Vec::len);
+    if let Some(left) = left.filter(|left| *left != compared.left) {
+        let (recorded, fake) = (Some(json!(left)), Some(json!(compared.left)));
+        compared.differences.push(Difference { at: "what goes on after its end".to_owned(), recorded, fake });
+    }
     if on_screen {
         // what a release draws is no text of lines, and the fake draws no screen: how it ends and what it asks count
         compared.differences.retain(|one| !one.at.starts_with("lines"));
@@ -191,4 +195,25 @@ fn another_wait_is_noticed() {
         differences.iter().any(|difference| difference.at.starts_with("the wait before request"))
     };
     assert!(!waits(&one, "gemini-0.29.0") && waits(&other, "gemini-0.29.0"));
+}
+
+/// What Codex asks in its user's name is what its fake shows on stderr without `--json`, below `user`.
+#[test]
+fn what_codex_is_prompted_with_is_what_it_asks() {
+    let mut prompts = Vec::new();
+    for (release, name, scenario, file) in recordings().into_iter().filter(|(release, ..)| release.starts_with("codex"))
+    {
+        let text = std::fs::read_to_string(&file).expect("a recording");
+        let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let Some(prompt) = all.iter().find_map(|line| line["prompt"].as_str()) else { continue };
+        let version = release.rsplit_once('-').map_or("", |(_, version)| version);
+        let mut setup = setup(None, version, &scenario);
+        setup.args.retain(|arg| arg != "--json");
+        let sent: Vec<Line> = read(&text).expect("JSON lines").into_iter().filter(|line| line.sent).collect();
+        let err = compare(setup, &sent, None, &Ends::Exit(0)).err;
+        assert!(err.contains(&format!("\nuser\n{prompt}")), "{release}/{name}: {prompt:?} is not in\n{err}");
+        prompts.push((name, prompt.to_owned()));
+    }
+    let block = prompts.iter().find(|(name, _)| name == "stdin-block").expect("it is recorded");
+    assert!(block.1.contains("<stdin>"), "{block:?}");
 }

@@ -202,6 +202,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         supervised: cell.supervised.is_some(),
         asks_routes: false,
         signal: cell.signal,
+        counts_left: cell.counts_left,
         scenario,
     })
 }

@@ -40,6 +40,8 @@ pub struct Cell<'a> {
     pub supervised: Option<String>,
     /// A signal that the agent is sent.
     pub signal: Option<SentSignal>,
+    /// After the agent's end its commands are looked for that go on.
+    pub counts_left: bool,
 }
 
 /// A signal that the agent is sent from outside.
@@ -97,8 +99,10 @@ pub struct CellSpec {
     pub supervised: bool,
     /// When the client is done, every `GET` route of the server's own list is asked.
     pub asks_routes: bool,
-    /// A signal that the agent is sent; what is left of its commands is looked for some time after its end.
+    /// A signal that the agent is sent.
     pub signal: Option<SentSignal>,
+    /// Its commands that go on are looked for some time after its end.
+    pub counts_left: bool,
 }
 
 /// What the child process answers, a line of JSON each; the last is a report or an error.

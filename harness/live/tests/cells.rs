@@ -122,6 +122,7 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         fakes: exe,
         supervised: None,
         signal: None,
+        counts_left: false,
     };
     let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
     is("the links", &report.links, &["lo".to_owned()])?;

@@ -52,10 +52,10 @@ pub fn recorded(
     signal: Option<SentSignal>,
 ) -> Result<Recorded, Why> {
     let scenario = as_run(cell);
-    let live = rehang_live::Cell { signal, ..live(cell, &scenario, recipe, installed, limit)? };
+    let live = rehang_live::Cell { signal, counts_left: true, ..live(cell, &scenario, recipe, installed, limit)? };
     let played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
     let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
-    let lines = record::recording(&cell.key.agent, scenario.agent.client(), &report);
+    let lines = record::recording(&cell.key.agent, scenario.agent.client(), &report, true);
     // A release that does not offer a tool says so to its model, and that is part of the recording; so is the end of one
     // that does not get as far as its model.
     let ended = report.exit.filter(|exit| matches!(exit, Exit::Code(_)));
@@ -102,6 +102,7 @@ pub fn live<'a>(
         fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
         supervised: None,
         signal: None,
+        counts_left: false,
     })
 }
 

@@ -76,6 +76,8 @@ impl Calls {
                 }
                 Turn::Task(task) => self.named(&mut task.turns),
                 Turn::Together(calls) => self.named(calls),
+                // an edit that has to be allowed
+                Turn::Permit(permit) => self.asks |= permit.permission == "edit",
                 _ => {}
             }
         }
