@@ -97,14 +97,14 @@ fn terminal(scenario: &str) -> Terminal {
 /// The latest row of a release.
 fn row(kind: &AgentKind, version: &str, scenario: &str) -> Option<Value> {
     let text = std::fs::read_to_string(repository().join("UPSTREAM.ndjson")).expect("the rows");
-    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let mut rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let wanted = |row: &Value| {
         row["agent"] == kind.word
             && row["version"] == version
             && row["scenario"] == scenario
             && row["terminal"] == terminal(scenario).name()
     };
-    rows.filter(wanted).last()
+    rows.rfind(wanted)
 }
 
 fn of_release(row: &Value) -> String {

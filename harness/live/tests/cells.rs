@@ -330,6 +330,8 @@ fn as_a_server(
         rehang: exe.clone(),
         fakes: exe,
         supervised: None,
+        signal: None,
+        counts_left: false,
     };
     run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())
 }
