@@ -133,8 +133,14 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("events/half-open", "a stream that goes mute looks like a silent model"),
     ("events/post-cut-at-300s", "the client failed, not its server"),
     ("events/server-mute", "a stuck server looks like a silent model"),
-    ("gemini/model-silent", "a Gemini log becomes a program that prints the same, and then nothing"),
-    ("gemini/not-allowed", "a Gemini log becomes a program that prints the same, and then nothing"),
+    (
+        "gemini/model-silent",
+        "its log is that of a screen, which becomes a program that prints the same, and then nothing",
+    ),
+    (
+        "gemini/not-allowed",
+        "its log is that of a screen, which becomes a program that prints the same, and then nothing",
+    ),
     ("lifecycle/ctrl-c-ignored", "a screen shows text, not which key ended a program"),
     ("lifecycle/parent-gone", "who ended the wrapper is in no log"),
     ("little-loops/burst", "the wrapper reads one line a wake-up; what it read is in no log"),
@@ -473,7 +479,7 @@ fn formats() -> Result<(), Failed> {
         (TRANSCRIPT, "claude-transcript", "hung on question"),
         (EXPORT, "opencode-export", "hung on question"),
         (RUN, "opencode-run", "completed"),
-        (CODEX, "codex", "hung on child"),
+        (CODEX, "codex", "hung on bash"),
         (CAST, "asciicast", "hung on stdin"),
         // it has no exit: that it is over would be a guess
         (CAST_2, "asciicast", "hung on nothing"),
@@ -665,9 +671,9 @@ fn all_that_people_have() -> Vec<Read> {
             "Q4",
             "hung on permission",
         ),
-        ("a shell around a command", runs("bash -lc 'npm run dev'"), "codex", "B5", "hung on child"),
-        ("a password without a terminal", runs("/bin/zsh -lc 'sudo ls'"), "codex", "B2", "hung on child"),
-        ("a rollout", rollout.into(), "codex", "B5", "hung on child"),
+        ("a shell around a command", runs("bash -lc 'npm run dev'"), "codex", "B5", "hung on bash"),
+        ("a password without a terminal", runs("/bin/zsh -lc 'sudo ls'"), "codex", "B2", "hung on bash"),
+        ("a rollout", rollout.into(), "codex", "B5", "hung on bash"),
         ("a rollout that is over", rolled, "codex", "F2", "completed"),
         ("two sessions", two, "opencode-events", "B5", "hung on pipe"),
         (

@@ -6,7 +6,7 @@ use crate::tools;
 use xshell::Shell;
 
 /// The releases of `UPSTREAM.md`.
-const TABLE: [&str; 23] = [
+const TABLE: [&str; 25] = [
     "opencode@1.0.185",
     "opencode@1.1.53",
     "opencode@1.2.15",
@@ -20,11 +20,13 @@ const TABLE: [&str; 23] = [
     "claude@2.1.20",
     "claude@2.1.113",
     "claude@2.1.329",
+    "codex@0.45.0",
     "codex@0.58.0",
     "codex@0.80.0",
     "codex@0.98.0",
     "codex@0.116.0",
     "codex@0.169.0",
+    "gemini@0.11.3",
     "gemini@0.29.0",
     "gemini@0.61.0",
     "qwen@0.24.4",

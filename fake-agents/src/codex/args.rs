@@ -17,6 +17,10 @@ pub struct Args {
     pub prompt: Option<String>,
     /// `exec resume`.
     pub resumes: bool,
+    /// `exec resume --last`.
+    pub last: bool,
+    /// `exec resume SESSION`: the session's id.
+    pub session: Option<String>,
     /// `--sandbox`, or the one that another flag implies.
     pub sandbox: &'static str,
     /// How often a broken stream is asked for again: `-c model_providers.NAME.stream_max_retries=N`.
@@ -67,6 +71,11 @@ pub enum Refusal {
         "error: unexpected argument '{0}' found\n\nUsage: codex exec [OPTIONS] [PROMPT]\n\nFor more information, try '--help'.\n"
     )]
     Unknown(String),
+    /// `resume --last` has a prompt too, and takes it for a session (0.45.0, 0.58.0).
+    #[error(
+        "error: the argument '--last' cannot be used with '[SESSION_ID]'\n\nUsage: codex exec resume --last [SESSION_ID] [PROMPT]\n\nFor more information, try '--help'.\n"
+    )]
+    LastWithSession,
     /// It was not started as `exec`.
     #[error("fake-codex plays `codex exec` alone: without it the release draws a screen\n")]
     NotExec,
@@ -117,13 +126,15 @@ pub fn parse(words: &[String]) -> Parsed {
         json: false,
         prompt: None,
         resumes: false,
+        last: false,
+        session: None,
         sandbox: SANDBOXES[0],
         stream_retries: STREAM_RETRIES,
         request_retries: REQUEST_RETRIES,
         idle: IDLE,
         release: None,
     };
-    let (mut exec, mut free, mut last, mut options) = (false, Vec::new(), false, true);
+    let (mut exec, mut free, mut options) = (false, Vec::new(), true);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if !options || !word.starts_with('-') || word == "-" {
@@ -172,7 +183,7 @@ pub fn parse(words: &[String]) -> Parsed {
                 Ok(())
             }
             "--last" => {
-                last = true;
+                args.last = true;
                 Ok(())
             }
             _ if ONE_WORD.contains(&name) => one().map(drop),
@@ -187,7 +198,8 @@ pub fn parse(words: &[String]) -> Parsed {
         return Parsed::Refuse(Refusal::NotExec);
     }
     // `exec resume SESSION PROMPT`, `exec resume --last PROMPT`
-    let at = usize::from(args.resumes && !last);
+    let at = usize::from(args.resumes && !args.last);
+    args.session = free.first().filter(|_| at > 0).cloned();
     if let Some(more) = free.get(at + 1) {
         return Parsed::Refuse(Refusal::Unknown(more.clone()));
     }
@@ -213,12 +225,13 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
         Agent::Codex(codex) => codex.mode,
         _ => CodexMode::default(),
     };
+    let prompt = agent.is_prompted().then(|| prompt.to_owned());
     let json: &[&str] = match mode {
         CodexMode::Exec => &[],
         CodexMode::Json => &["--json"],
     };
     let head = [CODEX.fake(), "exec", "--skip-git-repo-check"].into_iter().chain(json.iter().copied());
-    head.map(str::to_owned).chain(args.iter().cloned()).chain([prompt.to_owned()]).collect()
+    head.map(str::to_owned).chain(args.iter().cloned()).chain(prompt).collect()
 }
 
 /// What these arguments ask of it; `None` if they only ask for a version, or are refused.

@@ -1,7 +1,6 @@
 //! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
-//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`,
-//! and where nobody has read it in that release its source is [`ASSUMED`].
+//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`.
 
 /// One behaviour of the persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +48,6 @@ const fn read(name: &'static str, releases: &'static [&'static str], source: &'s
     Behaviour { name, releases, recorded: false, source }
 }
 
-/// The source of what is played as it is likely to be: neither recorded nor read in the releases that it is played for.
-const ASSUMED: &str = "assumed";
-
 const BEHAVIOURS: &[Behaviour] = &[
     recorded("exec --json: thread, turn, items, usage, key by key", ALL, "json-text, json-bash"),
     recorded("exec: head, message and tokens on stderr, the last message on stdout", ALL, "plain-text, plain-bash"),
@@ -62,10 +58,10 @@ const BEHAVIOURS: &[Behaviour] = &[
         &[V169],
         "json-stdin-open, plain-stdin-open",
     ),
-    read("stdin beside a prompt becomes a `<stdin>` block after it", &[V169], "its --help"),
+    recorded("stdin beside a prompt becomes a `<stdin>` block after it", &[V169], "scenario/stdin-block"),
     recorded("with `-`, stdin is the prompt, read to its end", ALL, "scenario/no-prompt-dash"),
     recorded("without a prompt, stdin is the prompt, read to its end", ALL, "scenario/no-prompt-piped"),
-    read("no prompt: exit 1", ALL, "its --help"),
+    recorded("no prompt: exit 1", ALL, "scenario/no-prompt"),
     recorded("the commands of one response run at the same time", &[V116], "scenario/two-lengths"),
     recorded("the commands of one response run at the same time", &[V169], "scenario/two-bashes"),
     recorded("a command is the release's own: `shell` (bash -lc)", OLD, "json-bash, plain-bash"),
@@ -94,9 +90,10 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a command that fails: its exit code and its output", ALL, "scenario/bash-fails"),
     recorded("a time limit ends the child alone: who holds its pipe is waited for", &[V45], "scenario/bash-group"),
     recorded("a time limit ends the child's group: nobody holds its pipe any more", &[V58], "scenario/bash-group"),
-    read("what runs in the background is ended with the process, by SIGKILL", NEW, ASSUMED),
+    recorded("what runs in the background is ended with the process, by SIGKILL", NEW, "scenario/background"),
     recorded("a command outside of the sandbox is refused: nobody is asked", ALL, "json-escalated"),
-    read("a patch in a read-only sandbox is refused, in these words", ALL, ASSUMED),
+    recorded("a patch in a read-only sandbox is refused, in these words", &[V45, V58, V169], "scenario/patch"),
+    read("a patch in a read-only sandbox is refused, in these words", &[V116], "measured: `rehang upstream`"),
     recorded("a question is no tool", OLD, "json-question"),
     recorded("a question is unavailable in Default mode", NEW, "json-question"),
     read(
@@ -124,8 +121,15 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a response that is incomplete is asked for again, as one without an end", OLD, "scenario/incomplete"),
     recorded("a response that is incomplete is asked for again, with its reason", &[V116], "scenario/incomplete"),
     recorded("a response that is incomplete fails the turn", &[V169], "scenario/incomplete"),
+    recorded("resume of a session that is not there begins one", &[V45, V58, V116], "scenario/resume-unknown"),
+    recorded("resume of a session that is not there: exit 1", &[V169], "scenario/resume-unknown"),
+    recorded("resume --last takes no prompt: exit 2", OLD, "scenario/resume-last"),
+    recorded("resume --last without an earlier session begins one", NEW, "scenario/resume-last"),
     read("resume: the same with an earlier session, which is not kept here", ALL, "its --help"),
-    read("SIGINT, SIGTERM, SIGHUP end it, and its commands by SIGTERM", ALL, ASSUMED),
+    recorded("SIGTERM and SIGHUP end it, and its commands", OLD, "scenario/signal-term, scenario/signal-hup"),
+    recorded("SIGTERM and SIGHUP end it, and its commands go on", NEW, "scenario/signal-term, scenario/signal-hup"),
+    recorded("SIGINT ends it and its commands: exit code 0", &[V45, V58, V116], "scenario/signal-int"),
+    recorded("SIGINT ends it and its commands: exit code 1", &[V169], "scenario/signal-int"),
 ];
 
 #[cfg(test)]

@@ -54,6 +54,10 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         }
     };
     let release = release(args.release.as_deref())?;
+    if args.last && args.prompt.is_some() && !release.last_takes_prompt {
+        let text = Refusal::LastWithSession.to_string();
+        return Ok(Box::new(Says { text, fd_err: true, code: 2 }));
+    }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
     Ok(Box::new(program::Fake::new(program::Start {
         args,

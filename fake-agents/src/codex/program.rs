@@ -5,7 +5,7 @@
 
 use super::args::Args;
 use super::models::{Came, Model};
-use super::release::Release;
+use super::release::{Release, Shell};
 use super::shell::Running;
 use super::turn::{Call, Spoken};
 use super::writer::Writer;
@@ -146,10 +146,18 @@ impl Fake {
         let blank = piped.trim().is_empty();
         let prompt = match &self.args.prompt {
             Some(prompt) if blank => prompt.clone(),
-            Some(prompt) => format!("{prompt}\n\n<stdin>\n{piped}\n</stdin>"),
+            Some(prompt) => {
+                let end = if piped.ends_with('\n') { "" } else { "\n" };
+                format!("{prompt}\n\n<stdin>\n{piped}{end}</stdin>")
+            }
             None if blank => return self.leave_with(os, "No prompt provided via stdin."),
             None => piped,
         };
+        if let Some(session) = self.args.session.clone().filter(|_| self.release.misses_session) {
+            // no earlier session is kept
+            let why = format!("no rollout found for thread id {session} (code -32600)");
+            return self.leave_with(os, &format!("Error: thread/resume: thread/resume failed: {why}"));
+        }
         self.writer.started(os.cwd(), self.args.sandbox, &prompt);
         self.messages.push(Message::text("user", &prompt));
         os.note(Fact::Session { id: super::turn::SESSION.to_owned(), parent: String::new() });
@@ -224,10 +232,17 @@ impl Fake {
         }
     }
 
-    /// Ends as by a signal that it does not catch. The kernel sends its commands SIGTERM then (`PR_SET_PDEATHSIG` in
-    /// `codex-rs/core/src/spawn.rs`); a SIGKILL cannot be played so.
+    /// SIGINT interrupts the turn: its commands are ended, nothing more is said, and it leaves. Else it ends as by a signal
+    /// that it does not catch. A `shell`'s commands are sent SIGTERM by the kernel then
+    /// (`PR_SET_PDEATHSIG` in `codex-rs/core/src/spawn.rs`); a SIGKILL cannot be played so. Those of `exec_command` go on.
     fn ended_by(&mut self, os: &mut dyn Os, sig: Sig) {
-        for (run, _) in self.terminals.drain(..).chain(self.running.drain(..)) {
+        let commands: Vec<_> = self.terminals.drain(..).chain(self.running.drain(..)).collect();
+        if sig == Sig::Int {
+            commands.into_iter().for_each(|(run, _)| drop(run.kill(os, Sig::Kill)));
+            self.phase = Phase::Leaving(self.release.exit_interrupted);
+            return;
+        }
+        for (run, _) in commands.into_iter().filter(|_| self.release.shell != Shell::Yields) {
             run.kill(os, Sig::Term);
         }
         self.phase = Phase::Leaving(128 + sig.number());

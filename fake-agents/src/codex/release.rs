@@ -21,6 +21,12 @@ pub struct Release {
     pub incomplete: Incomplete,
     /// Whether `exec` reads a stdin that is no terminal to its end, though a prompt is given (0.169.0).
     pub reads_stdin_beside_prompt: bool,
+    /// Whether `resume --last` takes a prompt; otherwise it takes the first word for a session, and refuses both.
+    pub last_takes_prompt: bool,
+    /// Whether `resume` of a session that is not there fails; otherwise it begins one.
+    pub misses_session: bool,
+    /// The exit code after SIGINT.
+    pub exit_interrupted: u8,
     /// Whether a request that is refused with 429 is tried again.
     pub retries_429: bool,
     /// How it says that a broken stream is asked for again.
@@ -31,6 +37,8 @@ pub struct Release {
     pub told_of_question: &'static str,
     /// What the model is told if it asks to run a command outside of the sandbox.
     pub told_of_escalation: &'static str,
+    /// What the model is told of a patch in a sandbox that may not write, where nobody is asked.
+    pub told_of_patch: &'static str,
     /// What is said of a server's error (5xx).
     pub overloaded: &'static str,
     /// What is said of a stream that was reset.
@@ -96,12 +104,16 @@ const V0_58: Release = Release {
     reads_to_the_end: true,
     incomplete: Incomplete::NoEnd,
     reads_stdin_beside_prompt: false,
+    last_takes_prompt: false,
+    misses_session: false,
+    exit_interrupted: 0,
     retries_429: true,
     retry_words: RetryWords::Reconnecting,
     starts_with_exit_code: true,
     told_of_question: "unsupported call: request_user_input",
     told_of_escalation: "approval policy is Never; reject command — you should not ask for escalated permissions if the \
                          approval policy is Never",
+    told_of_patch: "patch rejected: writing outside of the project; rejected by user approval settings",
     reset: "stream disconnected before completion: Transport error: Error while reading the server response: error \
             decoding response body",
     overloaded: "We're currently experiencing high demand, which may cause temporary errors.",
@@ -123,6 +135,7 @@ const V0_116: Release = Release {
     together: true,
     reads_to_the_end: false,
     incomplete: Incomplete::Breaks,
+    last_takes_prompt: true,
     retries_429: false,
     retry_words: RetryWords::Because,
     told_of_question: "request_user_input is unavailable in Default mode",
@@ -153,6 +166,9 @@ impl Release {
             version: "0.169.0",
             incomplete: Incomplete::Fails,
             reads_stdin_beside_prompt: true,
+            misses_session: true,
+            exit_interrupted: 1,
+            told_of_patch: "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
             retry_words: RetryWords::Error,
             overloaded: "We’re currently experiencing high demand, which may cause temporary errors.",
             greeting: &[],

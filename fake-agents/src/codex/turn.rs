@@ -306,7 +306,7 @@ impl Fake {
             Some(Turn::Ask(_)) => self.told(os, &id, self.release.told_of_question, true),
             Some(Turn::Permit(permit)) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
                 match self.args.sandbox {
-                    "read-only" => self.told(os, &id, PATCH_REJECTED, true),
+                    "read-only" => self.told(os, &id, self.release.told_of_patch, true),
                     _ => self.told(os, &id, &permit.output, false),
                 }
             }
@@ -362,9 +362,6 @@ impl Fake {
         os.note(Fact::ToolEnded { call: id.to_owned(), error, text: text.to_owned() });
     }
 }
-
-/// What the model is told of a patch in a sandbox that may not write, where nobody is asked (`core/src/safety.rs`).
-const PATCH_REJECTED: &str = "patch rejected: writing outside of the project; rejected by user approval settings";
 
 fn model_done(os: &mut dyn Os, finish: &str) {
     os.note(Fact::ModelDone { session: SESSION.to_owned(), finish: finish.to_owned() });

@@ -221,13 +221,14 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
         Agent::Gemini(gemini) => gemini.mode,
         _ => GeminiMode::default(),
     };
-    let words: &[&str] = match mode {
-        GeminiMode::Print => &["-p", prompt],
-        GeminiMode::Json => &["-o", "json", "-p", prompt],
-        GeminiMode::StreamJson => &["-o", "stream-json", "-p", prompt],
-        GeminiMode::Interactive => &[prompt],
+    let (output, option): (&[&str], &[&str]) = match mode {
+        GeminiMode::Print => (&[], &["-p"]),
+        GeminiMode::Json => (&["-o", "json"], &["-p"]),
+        GeminiMode::StreamJson => (&["-o", "stream-json"], &["-p"]),
+        GeminiMode::Interactive => (&[], &[]),
     };
-    let own = words.iter().map(|&word| word.to_owned());
+    let given = option.iter().copied().chain([prompt]).filter(|_| agent.is_prompted());
+    let own = output.iter().copied().chain(given).map(str::to_owned);
     std::iter::once(GEMINI.fake().to_owned()).chain(args.iter().cloned()).chain(own).collect()
 }
 

@@ -155,6 +155,12 @@ fn stats(release: &Release, counts: &Counts) -> Value {
     all
 }
 
+/// The lines of an output, all but the last filled up with spaces to this width.
+fn padded(output: &str, width: usize) -> String {
+    let Some((before, last)) = output.rsplit_once('\n') else { return output.to_owned() };
+    before.lines().map(|line| format!("{line:<width$}\n")).chain([last.to_owned()]).collect()
+}
+
 /// What the model is told of a command, what a person is shown, and its error.
 pub(super) fn shell(
     release: &Release,
@@ -163,6 +169,8 @@ pub(super) fn shell(
     end: &ShellEnd,
 ) -> (String, String, Option<Failure>) {
     let output = if release.trims { end.output.trim() } else { end.output.trim_end_matches('\n') };
+    let output = &padded(output, release.pads_to);
+    let output = output.as_str();
     let mark = |told: String| match release.marks_untrusted {
         true => format!("<untrusted_context>\n{told}\n</untrusted_context>"),
         false => told,

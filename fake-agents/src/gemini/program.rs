@@ -11,7 +11,7 @@ use super::release::{Release, STDIN_FIRST_BYTE, STDIN_MAX};
 use super::shell::{self, Running};
 use crate::claude::screen::{Choice, PROMPT, Screen, Typed};
 use crate::outgoing::Outgoing;
-use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
+use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait, Write};
 use rehang_scenario::{Canon, Fault, ToolDoes, VTime, turns::Turn};
 use rehang_trace::Fact;
 
@@ -83,9 +83,6 @@ impl Fake {
     /// The first steps; `None` if the terminal has stopped it in the middle.
     fn begin(&mut self, os: &mut dyn Os) -> Option<()> {
         let tty = os.kind(STDIN) == FdKind::Tty;
-        if tty {
-            os.on_signal(Sig::Int, Disposition::Catch);
-        }
         // Raw mode, in a session and, for Ctrl-C, without one (nonInteractiveCli.js).
         if tty && os.set_tty(STDIN) == Write::Later {
             return None;
@@ -97,10 +94,10 @@ impl Fake {
         }
         let positional = self.args.positional.is_none() || self.release.positional_opens_session;
         self.engine.session = tty && (self.args.session.is_some() || (self.args.prompt.is_none() && positional));
-        if self.engine.session {
-            for sig in [Sig::Winch, Sig::Hup, Sig::Term] {
-                os.on_signal(sig, Disposition::Catch);
-            }
+        let ends: &[Sig] = &[Sig::Int, Sig::Hup, Sig::Term];
+        let more: &[Sig] = if self.engine.session { &[Sig::Winch] } else { &[] };
+        for sig in ends.iter().chain(more) {
+            os.on_signal(*sig, Disposition::Catch);
         }
         if self.engine.is_yolo() {
             (0..self.release.yolo_lines).for_each(|_| self.err.push(&format!("{}\n", events::YOLO)));
@@ -260,6 +257,7 @@ impl Fake {
                 let again = self.screen.redraw();
                 self.out.push(&again);
             }
+            _ if !self.engine.session && !self.is_cancelled_by(os, sig) => self.ended_by(os, sig),
             Sig::Int => self.shut_down(os, 130),
             Sig::Hup => {
                 // The reader is gone.
@@ -269,6 +267,25 @@ impl Fake {
             Sig::Term => self.shut_down(os, 143),
             _ => {}
         }
+    }
+
+    /// Whether this is a key at a terminal that cancels the run.
+    fn is_cancelled_by(&self, os: &dyn Os, sig: Sig) -> bool {
+        sig == Sig::Int && os.kind(STDIN) == FdKind::Tty && self.release.ctrl_c_cancels
+    }
+
+    /// Ends without a terminal of its own: with 0, and its commands go on; or by the signal, and they lose their terminals.
+    fn ended_by(&mut self, os: &mut dyn Os, sig: Sig) {
+        self.model.close(os);
+        let commands = std::mem::take(&mut self.shells);
+        if self.release.catches_signals {
+            self.phase = Phase::Leaving(0);
+            return;
+        }
+        commands.into_iter().for_each(|mut run| run.hang_up(os));
+        self.phase = Phase::Leaving(128 + sig.number());
+        os.on_signal(sig, Disposition::Default);
+        let _ = os.kill(Target::Itself, sig);
     }
 
     /// Ends everything that runs, and leaves.

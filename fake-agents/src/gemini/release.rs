@@ -22,10 +22,17 @@ pub struct Release {
     pub child_stdin: ChildStdin,
     /// What it waits for at a command's end.
     pub waits_for: WaitsFor,
+    /// Whether it catches SIGINT, SIGTERM and SIGHUP without a terminal, and ends with 0; its commands go on then. Otherwise
+    /// they end it, and its commands lose their terminals.
+    pub catches_signals: bool,
+    /// Whether Ctrl-C at a terminal cancels a run; otherwise it ends it as SIGINT does.
+    pub ctrl_c_cancels: bool,
     /// How long a command may print nothing before it is ended; `None`: without limit.
     pub inactivity: Option<Span>,
     /// Whether a command's output loses all white space around it; a pseudo-terminal's keeps it within its last line.
     pub trims: bool,
+    /// The columns to which it fills up the lines of a command's output, but the last: those of its pseudo-terminal.
+    pub pads_to: usize,
     /// Whether a person is shown, of a command that was ended, both why and its output.
     pub shows_why: bool,
     /// Whether the calls of one response run at the same time.
@@ -84,9 +91,12 @@ pub static ALL: [Release; 3] = [
         positional_opens_session: false,
         no_input: 1,
         child_stdin: ChildStdin::Pipe,
+        catches_signals: false,
+        ctrl_c_cancels: false,
         waits_for: WaitsFor::Exit,
         inactivity: None,
         trims: false,
+        pads_to: 80,
         shows_why: false,
         together: false,
         has_subagents: false,
@@ -121,9 +131,12 @@ pub static ALL: [Release; 3] = [
         positional_opens_session: true,
         no_input: 42,
         child_stdin: ChildStdin::Pipe,
+        catches_signals: false,
+        ctrl_c_cancels: true,
         waits_for: WaitsFor::Exit,
         inactivity: Some(INACTIVITY),
         trims: false,
+        pads_to: 0,
         shows_why: false,
         together: false,
         has_subagents: false,
@@ -158,9 +171,12 @@ pub static ALL: [Release; 3] = [
         positional_opens_session: true,
         no_input: 42,
         child_stdin: ChildStdin::Null,
+        catches_signals: true,
+        ctrl_c_cancels: true,
         waits_for: WaitsFor::Pipes,
         inactivity: Some(INACTIVITY),
         trims: true,
+        pads_to: 0,
         shows_why: true,
         together: true,
         has_subagents: true,

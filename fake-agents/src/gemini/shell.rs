@@ -106,6 +106,12 @@ impl Running {
         self.end(os);
     }
 
+    /// Its terminal is gone with the agent that held it.
+    pub fn hang_up(&mut self, os: &mut dyn Os) {
+        self.signal(os, Sig::Hup);
+        self.end(os);
+    }
+
     /// Adds what it waits for.
     pub fn wait(&self, wait: &mut Wait) {
         wait.read.extend(self.pipes.into_iter().flatten());

@@ -90,7 +90,9 @@ impl Check<'_> {
         let known: BTreeSet<&str> = WORDS.into_iter().chain(own.iter().copied()).collect();
         let wishes = [&layer.allow, &layer.ask].into_iter().flatten();
         let wished = wishes.flat_map(|wish| wish.env.values().chain(&wish.args));
-        let started = layer.forms.values().flat_map(|form| form.args.iter().chain(&form.says).chain(form.env.values()));
+        let started = layer.forms.values().flat_map(|form| {
+            form.args.iter().chain(form.bare.iter().flatten()).chain(&form.says).chain(form.env.values())
+        });
         let files = layer.files.iter().flat_map(|(path, text)| [path, text]);
         for template in layer.program.iter().chain(layer.env.values()).chain(files).chain(started).chain(wished) {
             self.template(template, &known);

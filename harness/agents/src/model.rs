@@ -132,6 +132,9 @@ pub enum Dialect {
 pub struct Start {
     /// Arguments. An argument that is `{args}` alone is replaced by those of `allow` or `ask`, and of the scenario.
     pub args: Vec<String>,
+    /// The arguments if the scenario's agent has `prompt = false`; without them the release cannot play such a scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bare: Option<Vec<String>>,
     /// Lines that are written to its stdin when it has started.
     #[serde(default)]
     pub says: Vec<String>,

@@ -95,6 +95,10 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// The release that the fake played where no fake plays the recorded one.
     pub stands_in: Option<String>,
+    /// How many processes of the fake's commands go on after its end, if it was played as a process.
+    pub left: usize,
+    /// What the fake wrote to stderr, if it was played as a process.
+    pub err: String,
     /// When the fake asked its model, in virtual time, if it was played as a process.
     pub asked: Vec<VTime>,
 }

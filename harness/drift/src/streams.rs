@@ -10,7 +10,9 @@
 
 use crate::session::{Session, Setup};
 use crate::{Compared, claude, codex, gemini, opencode};
-use rehang_os::os::Exit;
+use rehang_os::kernel::Kernel;
+use rehang_os::os::{Exit, Sig};
+use rehang_scenario::VTime;
 use rehang_scenario::agents::{CLAUDE, CODEX, GEMINI};
 use serde_json::Value;
 
@@ -30,6 +32,17 @@ pub enum Ends {
     Exit(u8),
     /// Not at all: it waits for this, and time alone brings nothing more.
     Hangs(String),
+    /// By this signal, which a key at its terminal sent.
+    Killed(Sig),
+    /// It was sent a signal.
+    Signalled {
+        /// Which.
+        sig: Sig,
+        /// How long after its first request to the model, in milliseconds.
+        after_ms: u64,
+        /// How it ended then.
+        exit: Exit,
+    },
 }
 
 /// Reads a recording: one JSON object a line, `{t, dir, msg}`. Lines of stderr, and its exit, are left out.
@@ -79,7 +92,10 @@ pub fn compare(setup: Setup, lines: &[Line], err: Option<&[Value]>, ends: &Ends)
             return compared;
         }
     }
-    run.wait(if whole { usize::MAX } else { said });
+    match ends {
+        Ends::Signalled { sig, after_ms, .. } => run.signal(*sig, *after_ms),
+        _ => run.wait(if whole { usize::MAX } else { said }),
+    }
     let recorded: Vec<Value> = lines.iter().filter(|l| !l.sent).map(|l| l.message.clone()).collect();
     compared.lists("lines", &normal(&recorded), &normal(&run.session.messages()));
     if let Some(err) = err {
@@ -89,7 +105,9 @@ pub fn compare(setup: Setup, lines: &[Line], err: Option<&[Value]>, ends: &Ends)
     // A release that hangs before it says anything has its end alone to compare.
     compared.events += usize::from(recorded.is_empty());
     run.ended(ends, pipe_is_bash, &mut compared);
+    compared.left = run.session.waits().iter().filter(|(role, _)| role != "agent").count();
     compared.asked = run.session.asked;
+    compared.err = run.session.err;
     compared
 }
 
@@ -124,7 +142,11 @@ impl Run {
             message["response"]["request_id"] = request["request_id"].clone();
             self.answered += 1;
         }
-        self.session.send(&message);
+        match message.as_str() {
+            Some(keys) if self.session.streams.tty.is_some() => self.session.write(keys),
+            Some(line) => self.session.write(&format!("{line}\n")),
+            None => self.session.send(&message),
+        }
         Ok(())
     }
 
@@ -135,6 +157,17 @@ impl Run {
                 return;
             }
         }
+    }
+
+    /// Sends it a signal, so many milliseconds after its first request to the model.
+    fn signal(&mut self, sig: Sig, after_ms: u64) {
+        let first = self.session.asked.first().copied().unwrap_or(VTime::ZERO);
+        let at = VTime(first.0 + after_ms);
+        while self.session.kernel.deadline(self.session.now).is_some_and(|next| next <= at) {
+            self.session.tick();
+        }
+        self.session.now = at;
+        self.session.kill(sig);
     }
 
     /// Whether it does anything more if time passes: a sign of life that it hears is no act of its own.
@@ -152,19 +185,28 @@ impl Run {
         false
     }
 
+    fn exits(&mut self, exit: Exit, recorded: String, compared: &mut Compared) {
+        self.run_on();
+        if self.session.exit != Some(exit) {
+            compared.differ("its end", recorded, format!("{:?}", self.session.exit));
+        }
+    }
+
+    /// Lets time pass until it has ended, or no more will happen.
+    fn run_on(&mut self) {
+        for _ in 0..TICKS_MAX {
+            if self.session.exit.is_some() || !self.session.tick() {
+                return;
+            }
+        }
+    }
+
     /// Compares how both ended: the fake exits if the release did, and hangs if the release did.
     fn ended(&mut self, ends: &Ends, pipe_is_bash: bool, compared: &mut Compared) {
         match ends {
-            Ends::Exit(code) => {
-                for _ in 0..TICKS_MAX {
-                    if self.session.exit.is_some() || !self.session.tick() {
-                        break;
-                    }
-                }
-                if self.session.exit != Some(Exit::Code(*code)) {
-                    compared.differ("its end", format!("exit {code}"), format!("{:?}", self.session.exit));
-                }
-            }
+            Ends::Exit(code) => self.exits(Exit::Code(*code), format!("exit {code}"), compared),
+            Ends::Killed(sig) => self.exits(Exit::Signal(*sig), format!("SIG{}", sig.name()), compared),
+            Ends::Signalled { exit, .. } => self.exits(*exit, format!("{exit:?}"), compared),
             Ends::Hangs(on) => {
                 let waits = self.session.waits();
                 let on = if pipe_is_bash && on == "pipe" { "bash" } else { on };

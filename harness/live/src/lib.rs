@@ -23,4 +23,4 @@ mod watch;
 
 pub use cell::{LIVE_ARG, Played, cannot, deadline, played, run, run_asking, run_looking, run_telling};
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
-pub use spec::{Cell, LiveError};
+pub use spec::{Cell, LiveError, SentSignal};

@@ -39,6 +39,9 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
     if let Err(why) = features(&scenario.turns, false, &mut needed) {
         return Some(why.to_string());
     }
+    if !scenario.agent.is_prompted() && own(scenario, recipe) && bare(recipe, form).is_none() {
+        return Some("its command line always has a prompt".to_owned());
+    }
     let lacks = needed.into_iter().find_map(|feature| recipe.cannot(feature).map(str::to_owned));
     let unplayed = || scenario.faults.iter().find_map(|fault| fault_cannot(fault, form));
     let unable = || {
@@ -75,6 +78,11 @@ fn form(agent: &Agent, args: &[String]) -> Result<Form, Unplayed> {
         Form::Run if is_held(agent, args) => Ok(Form::Stdin),
         form => Ok(form),
     }
+}
+
+/// The arguments of this form without a prompt.
+fn bare(recipe: &Recipe, form: Form) -> Option<&[String]> {
+    recipe.forms.get(&form)?.bare.as_deref()
 }
 
 fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(), Unplayed> {
@@ -193,6 +201,8 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         looked_at: false,
         supervised: cell.supervised.is_some(),
         asks_routes: false,
+        signal: cell.signal,
+        counts_left: cell.counts_left,
         scenario,
     })
 }
@@ -259,7 +269,8 @@ fn argv(
     scenario: &Scenario,
     recipe: &Recipe,
 ) -> Vec<String> {
-    for word in &start.args {
+    let bare = start.bare.as_ref().filter(|_| own(scenario, recipe) && !scenario.agent.is_prompted());
+    for word in bare.unwrap_or(&start.args) {
         if word == "{args}" {
             argv.extend(wish.iter().map(|word| words.fill(word)));
             let own = own(scenario, recipe) && !is_held(&scenario.agent, &scenario.args);

@@ -246,4 +246,6 @@ pub enum Via {
     Model,
     /// A person's act.
     Person,
+    /// A signal that the agent was sent: its name, without `SIG`.
+    Signal,
 }

@@ -38,6 +38,19 @@ pub struct Cell<'a> {
     pub fakes: PathBuf,
     /// The stack under which `rehang supervise` runs the agent, if it does.
     pub supervised: Option<String>,
+    /// A signal that the agent is sent.
+    pub signal: Option<SentSignal>,
+    /// After the agent's end its commands are looked for that go on.
+    pub counts_left: bool,
+}
+
+/// A signal that the agent is sent from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentSignal {
+    /// Its number.
+    pub number: i32,
+    /// How long after the first main model request, in milliseconds.
+    pub after_ms: u64,
 }
 
 /// Why a cell could not be run.
@@ -86,6 +99,10 @@ pub struct CellSpec {
     pub supervised: bool,
     /// When the client is done, every `GET` route of the server's own list is asked.
     pub asks_routes: bool,
+    /// A signal that the agent is sent.
+    pub signal: Option<SentSignal>,
+    /// Its commands that go on are looked for some time after its end.
+    pub counts_left: bool,
 }
 
 /// What the child process answers, a line of JSON each; the last is a report or an error.

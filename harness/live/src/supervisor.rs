@@ -7,10 +7,10 @@
 use crate::host::Host;
 use crate::input::{Input, Stream};
 use crate::processes::Look;
-use crate::report::{Ask, Evidence, Outcome, Report, Requests};
+use crate::report::{Ask, Evidence, Outcome, Report, Requests, Via};
 use crate::sandbox::{self, Said, SandboxError, Started};
 use crate::serve::Clients;
-use crate::spec::{Answer, CellSpec, MODEL_PORT};
+use crate::spec::{Answer, CellSpec, MODEL_PORT, SentSignal};
 use crate::verdict;
 use crate::watch::{Decision, Watch};
 use rehang_agents::Form;
@@ -111,6 +111,7 @@ async fn watch(
     let mut routes: Option<Shapes> = None;
     let mut settled: Option<Settled> = None;
     let mut process_faults = process_faults(order);
+    let mut signal = order.signal;
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let says = loop {
@@ -153,6 +154,7 @@ async fn watch(
                 }
                 host.tick(&mut watch);
                 play(&mut process_faults, &watch);
+                send(&mut signal, &mut watch);
             }
         }
         // What a server sends after its last answer belongs to the record.
@@ -322,6 +324,18 @@ fn process_faults(order: &CellSpec) -> Vec<(u64, ProcessDoes)> {
         _ => None,
     };
     order.scenario.faults.iter().filter_map(of).collect()
+}
+
+/// Sends the agent its signal, once it is due.
+fn send(signal: &mut Option<SentSignal>, watch: &mut Watch) {
+    let Some(due) = signal.filter(|due| watch.startup_ms().is_some() && watch.ms() >= due.after_ms) else { return };
+    let agent = watch.looks().0.and_then(Look::agent);
+    let number = nix::sys::signal::Signal::try_from(due.number);
+    if let (Some(agent), Ok(number)) = (agent, number) {
+        watch.record.note(Via::Signal, number.as_str().trim_start_matches("SIG"));
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(agent), number);
+    }
+    *signal = None;
 }
 
 fn play(faults: &mut Vec<(u64, ProcessDoes)>, watch: &Watch) {

@@ -18,6 +18,7 @@ use rehang_scenario::Terminal;
 use rehang_scenario::text::without_controls;
 use rehang_scenario::turns::Turn;
 use rehang_wire::model::script::repeats;
+use rehang_wire::model::{Api, ModelRequest, Part};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -173,7 +174,8 @@ impl Watch {
                         } else {
                             self.beyond += u32::from(self.is_repeated);
                         }
-                        serde_json::json!({"path": path, "response": response, "told": told})
+                        let prompt = prompt(&request.target, &request.body);
+                        serde_json::json!({"path": path, "response": response, "told": told, "prompt": prompt})
                     }
                     Kind::Side(side) => serde_json::json!({"side": side}),
                 };
@@ -318,7 +320,9 @@ impl Watch {
     /// What the watch decides now.
     pub fn says(&self, order: &CellSpec) -> Decision {
         let now = Instant::now();
-        if self.exited.is_some() && self.is_silent() {
+        // what is left of its commands then has ended, or goes on
+        let settles = |at: Instant| !order.counts_left || now.duration_since(at) >= SILENCE;
+        if self.exited.is_some_and(|(_, at)| settles(at)) && self.is_silent() {
             return Decision::Over;
         }
         let up = match self.first_main {
@@ -395,6 +399,14 @@ fn waits_for_a_try(tries: &VecDeque<Instant>, now: Instant) -> bool {
 fn told_all(settled: Instant, heard: Instant, looked: Option<bool>, now: Instant) -> bool {
     let is_silent = now.duration_since(heard) >= SILENCE && looked == Some(false);
     is_silent || now.duration_since(settled) >= HEARD_MAX
+}
+
+/// What the agent says to its model in its user's name, as the last thing of a request; `None` if that is a tool's result.
+fn prompt(target: &str, body: &Value) -> Option<String> {
+    let request = ModelRequest::at(Api::of_target(target)?, target, body);
+    let last = request.messages.last().filter(|message| message.role == "user")?;
+    let text = |part: &Part| if let Part::Text(text) = part { Some(text.clone()) } else { None };
+    last.parts.iter().map(text).collect::<Option<Vec<String>>>().map(|texts| texts.concat())
 }
 
 /// What a line of the agent's output means.

@@ -121,6 +121,8 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         rehang: exe.clone(),
         fakes: exe,
         supervised: None,
+        signal: None,
+        counts_left: false,
     };
     let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
     is("the links", &report.links, &["lo".to_owned()])?;
@@ -328,6 +330,8 @@ fn as_a_server(
         rehang: exe.clone(),
         fakes: exe,
         supervised: None,
+        signal: None,
+        counts_left: false,
     };
     run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())
 }

@@ -60,13 +60,18 @@ impl Waits {
 /// What this command line likely waits for.
 pub fn waits(command: &str) -> Waits {
     let command: String = command.chars().take(2_000).collect();
-    let command = within_shell(&command).unwrap_or(&command).to_owned();
+    let command = in_shell(&command).to_owned();
     let parts = command.split(['\n', ';']).flat_map(|part| part.split("&&")).flat_map(|part| part.split("||"));
     let trimmed = command.trim_end();
     if trimmed.ends_with('&') && !trimmed.ends_with("&&") || trimmed.contains(" & ") || trimmed.contains("nohup ") {
         return Waits::Background;
     }
     parts.map(str::trim).map(simple).find(|waits| *waits != Waits::Unknown).unwrap_or(Waits::Unknown)
+}
+
+/// A command without the shell that is told to run it, if it names one.
+pub fn in_shell(command: &str) -> &str {
+    within_shell(command).unwrap_or(command)
 }
 
 /// The command that a shell is told to run: `bash -lc '…'`, as Codex records each command.

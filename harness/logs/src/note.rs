@@ -32,9 +32,14 @@ impl Kind {
         matches!(self, Kind::Program | Kind::Copilot)
     }
 
-    /// Whether a fake plays it; another's log becomes a program that prints the same.
-    pub fn has_fake(self) -> bool {
+    /// Whether a person or a client can stop it, as its fake plays it; another's stop is a failure.
+    pub fn is_stopped_from_outside(self) -> bool {
         matches!(self, Kind::Claude | Kind::Opencode)
+    }
+
+    /// Whether it asks nobody anything, and nobody but a signal reaches it: `codex exec`, `gemini -p`.
+    pub fn is_alone(self) -> bool {
+        matches!(self, Kind::Codex | Kind::Gemini)
     }
 
     /// Its name.

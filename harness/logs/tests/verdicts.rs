@@ -334,3 +334,32 @@ fn a_draft_of_what_ended_open_says_if() {
     assert!(toml.contains("If it hung: ") && toml.contains("ended-open"), "{toml}");
     assert!(toml.contains("Nothing in the log names a mechanism"), "{toml}");
 }
+
+/// A log of Codex or Gemini CLI becomes that agent, in the nearest release that is played, where its fake does what the log did.
+#[test]
+fn an_agent_that_runs_alone_is_drafted_as_itself() {
+    let drafted = |log: &str| {
+        let imported = imported("alone", log);
+        let scenario = &imported.draft.scenario;
+        (scenario.agent.kind().word, scenario.agent.release().map(str::to_owned), scenario.args.join(" "))
+    };
+    let codex = rehang_logs::read::codex::SAMPLE;
+    assert_eq!(drafted(codex), ("codex", Some("0.169.0".to_owned()), String::new()));
+    let rollout = r#"{"timestamp":"2026-11-20T12:00:00Z","type":"session_meta","payload":{"id":"x","cli_version":"0.104.0"}}
+{"timestamp":"2026-11-20T12:00:01Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}
+{"timestamp":"2026-11-20T12:00:05Z","type":"event_msg","payload":{"type":"task_complete"}}
+"#;
+    assert_eq!(drafted(rollout), ("codex", Some("0.58.0".to_owned()), String::new()));
+    let gemini = rehang_logs::read::gemini::SAMPLE;
+    let yolo = "--approval-mode yolo".to_owned();
+    assert_eq!(drafted(gemini), ("gemini", Some("0.29.0".to_owned()), yolo));
+    let refused = gemini.replace(
+        r#""status":"success","output":"a""#,
+        r#""status":"error","output":"Tool \"run_shell_command\" not found.""#,
+    );
+    assert_eq!(drafted(&refused), ("gemini", Some("0.29.0".to_owned()), String::new()));
+    // no release of Codex that is played waits for its model without end
+    let silent: String = codex.lines().take(2).map(|line| format!("{line}\n")).collect();
+    assert_eq!(drafted(&silent).0, "program");
+    assert_eq!(drafted("Reading additional input from stdin...\n").0, "codex");
+}

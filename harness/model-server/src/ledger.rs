@@ -29,18 +29,26 @@ pub struct Ledger {
     seen: Vec<(String, String)>,
 }
 
-/// How the texts of [`NeverAsked`] begin.
-pub const NEVER_ASKED: &str = "the agent never ";
-
 /// The agent never asked its model, so whatever it did says nothing about the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NeverAsked {
     /// No request came.
-    #[error("{NEVER_ASKED}reached the model server: not one request came")]
+    #[error("the agent never reached the model server: not one request came")]
     NoRequest,
     /// Only requests on the side came.
-    #[error("{NEVER_ASKED}asked its model: {0} requests came, all on the side")]
+    #[error("the agent never asked its model: {0} requests came, all on the side")]
     OnlyAside(u32),
+}
+
+impl NeverAsked {
+    /// What so many main requests and so many on the side mean; `None` if there was a main one.
+    pub fn of(main: u32, side: u32) -> Option<NeverAsked> {
+        match (main, side) {
+            (0, 0) => Some(NeverAsked::NoRequest),
+            (0, side) => Some(NeverAsked::OnlyAside(side)),
+            _ => None,
+        }
+    }
 }
 
 impl Ledger {
@@ -77,11 +85,7 @@ impl Ledger {
     /// # Errors
     /// The agent never asked its model.
     pub fn reached(&self) -> Result<(), NeverAsked> {
-        match (self.main, self.side) {
-            (0, 0) => Err(NeverAsked::NoRequest),
-            (0, side) => Err(NeverAsked::OnlyAside(side)),
-            _ => Ok(()),
-        }
+        NeverAsked::of(self.main, self.side).map_or(Ok(()), Err)
     }
 
     fn request(&mut self, at_ms: u64, request: &Request) {

@@ -23,6 +23,6 @@ mod side;
 pub use calls::{NO_HEAD, NoShape, TOOL_SERVER};
 pub use check::{BEYOND_SCRIPT, NOT_OFFERED, Problem};
 pub use event::{Ended, Event, Happened, Kind, Request, Side, State, Told};
-pub use ledger::{Ledger, NEVER_ASKED, NeverAsked};
+pub use ledger::{Ledger, NeverAsked};
 pub use script::{Limits, Script};
 pub use server::serve;

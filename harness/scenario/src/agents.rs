@@ -121,7 +121,7 @@ pub static CODEX: AgentKind = AgentKind {
     ],
     make: |settings| {
         let mode = CodexMode::ALL.into_iter().find(|mode| mode.mode() == settings.mode).unwrap_or_default();
-        Agent::Codex(Codex { release: settings.release.to_owned(), mode })
+        Agent::Codex(Codex { release: settings.release.to_owned(), mode, prompt: true })
     },
 };
 
@@ -141,7 +141,7 @@ pub static GEMINI: AgentKind = AgentKind {
     args: &[&["--yolo"], &["--approval-mode", "auto_edit"]],
     make: |settings| {
         let mode = GeminiMode::ALL.into_iter().find(|mode| mode.mode() == settings.mode).unwrap_or_default();
-        Agent::Gemini(Gemini { release: settings.release.to_owned(), mode })
+        Agent::Gemini(Gemini { release: settings.release.to_owned(), mode, prompt: true })
     },
 };
 
@@ -414,6 +414,15 @@ impl Agent {
             Agent::Codex(codex) => release.clone_into(&mut codex.release),
             Agent::Gemini(gemini) => release.clone_into(&mut gemini.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => {}
+        }
+    }
+
+    /// Whether its command line has the prompt, or it is prompted in another way as its mode says.
+    pub fn is_prompted(&self) -> bool {
+        match self {
+            Agent::Codex(codex) => codex.prompt,
+            Agent::Gemini(gemini) => gemini.prompt,
+            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => true,
         }
     }
 

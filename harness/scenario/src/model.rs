@@ -227,6 +227,18 @@ pub struct Codex {
     /// How it is started.
     #[serde(default)]
     pub mode: CodexMode,
+    /// Whether its command line has the prompt. Without it the prompt is what `args` or stdin give, or there is none.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub prompt: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+// the signature is serde's
+fn is_yes(flag: &bool) -> bool {
+    *flag
 }
 
 fn codex_release() -> String {
@@ -255,6 +267,9 @@ pub struct Gemini {
     /// How it is started.
     #[serde(default)]
     pub mode: GeminiMode,
+    /// Whether its command line has the prompt. Without it the prompt is what `args` or stdin give, or there is none.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub prompt: bool,
 }
 
 fn gemini_release() -> String {

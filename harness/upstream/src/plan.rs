@@ -131,7 +131,13 @@ pub fn cells(recipes: &Recipes, scenarios: &[Named], terminals: &[Terminal]) -> 
 /// A hash of what decides a cell. A file's memory figure and expectations are not part of it.
 fn of(scenario: &Scenario, recipe: Option<&Recipe>) -> String {
     let scenario = Scenario { expect: Vec::new(), about: None, cites: Vec::new(), ..scenario.clone() };
-    let recipe = recipe.map(|recipe| Recipe { memory_mib: 0, ..recipe.clone() });
+    let recipe = recipe.map(|recipe| {
+        let mut recipe = Recipe { memory_mib: 0, ..recipe.clone() };
+        if scenario.agent.is_prompted() {
+            recipe.forms.values_mut().for_each(|form| form.bare = None);
+        }
+        recipe
+    });
     let text = serde_json::to_string(&(scenario, recipe)).unwrap_or_default();
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

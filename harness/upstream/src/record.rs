@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 /// The recording of a cell of this agent (its word), driven by this client where it serves, masked: one JSON object a line. `{t, dir, msg}` of what went over standard streams,
 /// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start. A line of a stream
 /// that is no message stays text. Where `dir` is `MODEL`, the agent asked for the response `msg` of its script: the waits
-/// between the tries of a request are seen in nothing else. Last, `dir` is `EXIT` and `msg` the code, if the agent of the streams ended by itself.
-pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Value> {
+/// between the tries of a request are seen in nothing else; `prompt` is what it says there in its user's name. Where `dir` is
+/// `SIGNAL`, it was sent that signal. Last, `dir` is `EXIT` and `msg` the code or the signal, if the agent of the streams ended;
+/// and `LEFT`, where that was looked for, has its commands that go on after its end.
+pub fn recording(agent: &str, client: Option<Client>, report: &Report, counts_left: bool) -> Vec<Value> {
     // The golden recordings use these names for the folder, and so do the comparisons with them.
     let is_opencode = agent == OPENCODE.word;
     let project = if is_opencode { "/home/agent/proj" } else { "/home/agent/project" };
@@ -41,16 +43,30 @@ pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Va
                 rest
             }
             Via::Model => match asked(&line.text) {
-                Some(response) => json!({ "t": t, "dir": "MODEL", "msg": response }),
+                Some((response, prompt)) => {
+                    let mut line = json!({ "t": t, "dir": "MODEL", "msg": response });
+                    if prompt.is_string() {
+                        line["prompt"] = mask.value(&prompt);
+                    }
+                    line
+                }
                 None => continue,
             },
+            Via::Signal => json!({ "t": t, "dir": "SIGNAL", "msg": message }),
             Via::Screen | Via::Person => continue,
         });
     }
     let serves = report.lines.iter().any(|line| matches!(line.via, Via::Event | Via::Http));
-    if let (false, Some(Exit::Code(code))) = (serves, report.exit) {
+    if let (false, Some(exit)) = (serves, report.exit) {
         let t = (report.startup_ms.unwrap_or_default() + report.ms) as f64 / 1_000.0;
-        lines.push(json!({ "t": t, "dir": "EXIT", "msg": code }));
+        let how = match exit {
+            Exit::Code(code) => json!(code),
+            Exit::Signal(number) => json!(format!("signal {number}")),
+        };
+        lines.push(json!({ "t": t, "dir": "EXIT", "msg": how }));
+        if counts_left {
+            lines.push(json!({ "t": t, "dir": "LEFT", "msg": commands_left(report) }));
+        }
     }
     if serves && client == Some(Client::Post) {
         with_the_prompt(&mut lines);
@@ -58,11 +74,23 @@ pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Va
     lines
 }
 
-/// The response of the script that a main request of the agent asks for, if this line of the model server is one.
-fn asked(line: &str) -> Option<Value> {
+/// The commands of the agent's tools that go on after its end, by their names in the sandbox.
+fn commands_left(report: &Report) -> Vec<String> {
+    let name = |command: &str| {
+        let (program, name) = (command.split(' ').next()?, command.rsplit_once(" -- ")?.1);
+        program.ends_with("/fake-tool").then(|| name.to_owned())
+    };
+    let mut all: Vec<String> = report.processes.iter().filter_map(|process| name(&process.command)).collect();
+    all.sort();
+    all
+}
+
+/// The response of the script that a main request of the agent asks for, if this line of the model server is one; and what
+/// the agent says there in its user's name.
+fn asked(line: &str) -> Option<(Value, Value)> {
     let mut line: Value = serde_json::from_str(line).ok()?;
-    let path = line["request"]["path"].take();
-    path.is_string().then_some(path)
+    let (path, prompt) = (line["request"]["path"].take(), line["request"]["prompt"].take());
+    path.is_string().then_some((path, prompt))
 }
 
 /// A request is recorded when it is answered. A prompt's request that was never answered is put where it was sent, with
@@ -145,7 +173,7 @@ mod tests {
         ]);
         (report.exit, report.startup_ms, report.ms) = (Some(Exit::Code(3)), Some(500), 1_500);
         assert_eq!(
-            recording("claude", None, &report),
+            recording("claude", None, &report, false),
             [
                 json!({"t": 0.0, "dir": "IN", "msg": {"type": "user"}}),
                 json!({"t": 0.013, "dir": "MODEL", "msg": "main/1"}),
@@ -166,7 +194,8 @@ mod tests {
     fn a_prompt_that_was_never_answered_stands_where_it_was_sent() {
         let made = r#"{"method":"POST","path":"/session","body":{},"status":200,"response":{"id":"ses_e0713b32cffe5hTDP3rJZOKgMt"}}"#;
         let asked = r#"{"type":"question.asked","properties":{"sessionID":"ses_e0713b32cffe5hTDP3rJZOKgMt"}}"#;
-        let lines = recording("opencode", Some(Client::Post), &report(&[(1, Via::Http, made), (2, Via::Event, asked)]));
+        let lines =
+            recording("opencode", Some(Client::Post), &report(&[(1, Via::Http, made), (2, Via::Event, asked)]), false);
         let paths: Vec<&Value> = lines.iter().map(|line| &line["path"]).collect();
         assert_eq!(paths, [&json!("/session"), &json!("/session/ses_000001/message"), &Value::Null]);
         assert_eq!((&lines[1]["status"], &lines[1]["response"]), (&json!(0), &Value::Null));

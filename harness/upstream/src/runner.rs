@@ -115,6 +115,8 @@ impl Runner {
             rehang: self.rehang.clone(),
             fakes: self.fakes.clone(),
             supervised: self.supervised.clone(),
+            signal: None,
+            counts_left: false,
         };
         let mut rows: Vec<Row> = Vec::new();
         loop {
@@ -162,7 +164,7 @@ impl Runner {
 
     fn keep(&self, cell: &Cell, report: &Report) -> std::io::Result<()> {
         let Some(folder) = &self.record else { return Ok(()) };
-        let lines = record::recording(&cell.key.agent, cell.scenario.agent.client(), report);
+        let lines = record::recording(&cell.key.agent, cell.scenario.agent.client(), report, false);
         let name = format!("{}-{}", cell.key.scenario, cell.key.terminal);
         record::write(folder, &format!("{}-{}", cell.key.agent, cell.key.version), &name, &lines).map(drop)
     }

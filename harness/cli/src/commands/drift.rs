@@ -171,7 +171,7 @@ impl Drift {
     }
 
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
-        let mut recorded = recorded(cell, recipe, installed, DEADLINE_MAX)?;
+        let mut recorded = recorded(cell, recipe, installed, DEADLINE_MAX, None)?;
         with_heads(&mut recorded.played.turns);
         if let Some(folder) = &self.record {
             recorded.write(folder, cell)?;

@@ -7,7 +7,8 @@ use super::{Code, CommandError};
 use crate::bars::{self, Install};
 use crate::report::Format;
 use clap::Args;
-use rehang_live::Exit;
+use rehang_live::{Exit, SentSignal};
+use rehang_os::os::Sig;
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::Terminal;
 use rehang_scenario::text::counted;
@@ -30,7 +31,8 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   rehang record claude@2.1.329 text question          into recordings/claude-2.1.329/
   rehang record opencode@1.2.15 question/server-nobody --out fresh
-  rehang record codex@0.169.0 stdin-open --terminal pipe --for 30")]
+  rehang record codex@0.169.0 stdin-open --terminal pipe --for 30
+  rehang record gemini@0.61.0 bash-never-ends --signal TERM@3")]
 pub struct Record {
     /// Releases, then scenarios: names of `scenarios/upstream`, or, with a slash, any of the corpus.
     #[arg(value_name = "AGENT@VERSION|SCENARIO", required = true)]
@@ -45,6 +47,10 @@ pub struct Record {
     #[arg(long = "for", value_name = "SECONDS", default_value_t = DEADLINE_MAX.as_secs(),
           value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub seconds: u64,
+    /// Send the agent a signal so many seconds after its first model request: `TERM@3`; then which of its commands go on
+    /// after its end is recorded too.
+    #[arg(long, value_name = "NAME@SECONDS", value_parser = sent)]
+    pub signal: Option<SentSignal>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
@@ -91,7 +97,7 @@ impl Record {
                     let installed = store.install(recipe, &Install::on(&bar));
                     let installed = installed.map_err(|error| CommandError::Usage(error.to_string()))?;
                     let limit = Duration::from_secs(self.seconds);
-                    recording::recorded(cell, recipe, &installed, limit).and_then(|recorded| {
+                    recording::recorded(cell, recipe, &installed, limit, self.signal).and_then(|recorded| {
                         let path = recorded.write(&self.out, cell)?;
                         Ok((recorded, path))
                     })
@@ -137,6 +143,16 @@ impl Record {
         }
         out.flush()
     }
+}
+
+/// Reads `TERM@3`.
+fn sent(text: &str) -> Result<SentSignal, String> {
+    let (name, seconds) = text.split_once('@').ok_or("write it as TERM@3")?;
+    let all = [Sig::Hup, Sig::Int, Sig::Quit, Sig::Term, Sig::Kill];
+    let sig = all.into_iter().find(|sig| sig.name() == name);
+    let sig = sig.ok_or_else(|| format!("`{name}` is none of {}", all.map(Sig::name).join(", ")))?;
+    let seconds: u32 = seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
+    Ok(SentSignal { number: sig.number().into(), after_ms: u64::from(seconds) * 1_000 })
 }
 
 /// One terminal of a scenario is enough if none is named.

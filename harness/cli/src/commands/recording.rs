@@ -4,8 +4,8 @@
 //! wrong is none.
 
 use rehang_agents::{Installed, Recipe};
-use rehang_live::{Played, Report};
-use rehang_model_server::{NEVER_ASKED, NOT_OFFERED};
+use rehang_live::{Exit, Played, Report, SentSignal};
+use rehang_model_server::{NOT_OFFERED, NeverAsked};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::{Does, Person, Scenario, Sees, Span, Terminal};
 use rehang_upstream::plan::Cell;
@@ -44,17 +44,25 @@ pub struct Recorded {
 ///
 /// # Errors
 /// The release cannot play it; it could not be recorded.
-pub fn recorded(cell: &Cell, recipe: &Recipe, installed: &Installed, limit: Duration) -> Result<Recorded, Why> {
+pub fn recorded(
+    cell: &Cell,
+    recipe: &Recipe,
+    installed: &Installed,
+    limit: Duration,
+    signal: Option<SentSignal>,
+) -> Result<Recorded, Why> {
     let scenario = as_run(cell);
-    let live = live(cell, &scenario, recipe, installed, limit)?;
+    let live = rehang_live::Cell { signal, counts_left: true, ..live(cell, &scenario, recipe, installed, limit)? };
     let played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
     let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
-    let lines = record::recording(&cell.key.agent, scenario.agent.client(), &report);
-    // A release that does not offer a tool says so to its model, and that is part of the recording; so is what it said
-    // before it ended by itself without a request, as it does after a hook that blocks the prompt.
-    let said_and_ended = report.exit.is_some() && !lines.is_empty();
-    let is_part = |problem: &str| problem.ends_with(NOT_OFFERED) || said_and_ended && problem.starts_with(NEVER_ASKED);
-    if let Some(problem) = report.problems.iter().find(|problem| !is_part(problem)) {
+    let lines = record::recording(&cell.key.agent, scenario.agent.client(), &report, true);
+    // A release that does not offer a tool says so to its model, and that is part of the recording; so is the end of one
+    // that does not get as far as its model.
+    let ended = report.exit.filter(|exit| matches!(exit, Exit::Code(_)));
+    let never =
+        ended.and_then(|_| NeverAsked::of(report.requests.main, report.requests.side)).map(|why| why.to_string());
+    let is_of_use = |problem: &String| problem.ends_with(NOT_OFFERED) || never.as_ref() == Some(problem);
+    if let Some(problem) = report.problems.iter().find(|problem| !is_of_use(problem)) {
         return Err(Why::Fault(format!("the recording is of no use: {problem}")));
     }
     Ok(Recorded { scenario, played, report, lines })
@@ -93,6 +101,8 @@ pub fn live<'a>(
         rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
         fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
         supervised: None,
+        signal: None,
+        counts_left: false,
     })
 }
 

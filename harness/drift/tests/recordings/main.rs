@@ -9,5 +9,7 @@ mod opencode;
 mod opencode_golden;
 mod opencode_routes;
 mod opencode_run_golden;
+mod released;
 mod scenario_golden;
 mod silence;
+mod upstream_rows;

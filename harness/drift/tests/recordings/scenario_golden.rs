@@ -6,9 +6,10 @@
 //! count too. Invariant: each scenario has a recording, and each recording a scenario.
 
 use rehang_drift::streams::{Ends, Line, compare, read};
-use rehang_drift::{Compared, Difference, session::Setup};
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Scenario, Terminal, agents, load};
+use rehang_drift::{Compared, Difference};
+use rehang_os::os::{Exit, Sig};
+use rehang_scenario::Terminal;
+use crate::released::setup;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,8 @@ const HANGS: &[(&str, &str, &str)] = &[
     ("codex-0.45.0", "bash-group", "pipe"),
     ("gemini-0.11.3", "stdin-first-byte", "stdin"),
     ("gemini-0.29.0", "stdin-first-byte", "stdin"),
+    ("gemini-0.29.0", "terminal-positional", "message"),
+    ("gemini-0.61.0", "terminal-positional", "message"),
     ("gemini-0.61.0", "stdin-first-byte", "stdin"),
     ("opencode-1.0.185", "stdin-open", "stdin"),
     ("opencode-1.2.15", "stdin-open", "stdin"),
@@ -81,16 +84,34 @@ fn played(release: &str, name: &str, scenario: &Path, file: &Path, change: impl 
     let mut lines: Vec<Line> = read(&text).expect("JSON lines");
     lines.iter_mut().for_each(|line| change(&mut line.message));
     let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let exit = all.iter().find(|line| line["dir"] == "EXIT").and_then(|line| line["msg"].as_u64());
-    let ends = match exit {
-        Some(code) => Ends::Exit(u8::try_from(code).expect("an exit code")),
-        None => {
+    let of = |dir: &str| all.iter().find(|line| line["dir"] == dir);
+    let exit = of("EXIT").map(|line| exit(&line["msg"]));
+    let ends = match (exit, of("SIGNAL")) {
+        (Some(exit), Some(sent)) => Ends::Signalled {
+            sig: Sig::ALL.into_iter().find(|sig| sent["msg"] == sig.name()).expect("a signal"),
+            after_ms: millis(&sent["t"]) - millis(&of("MODEL").expect("a request")["t"]),
+            exit,
+        },
+        (Some(Exit::Code(code)), None) => Ends::Exit(code),
+        (Some(Exit::Signal(sig)), None) => Ends::Killed(sig),
+        (None, _) => {
             let known = HANGS.iter().find(|(of, what, _)| *of == release && *what == name);
             Ends::Hangs(known.map_or("what is not in HANGS", |(.., on)| on).to_owned())
         }
     };
     let version = release.rsplit_once('-').map_or("", |(_, version)| version);
-    let mut compared = compare(setup(version, scenario), &lines, None, &ends);
+    let setup = setup(None, version, scenario);
+    let on_screen = setup.terminal == Terminal::Tty;
+    let mut compared = compare(setup, &lines, None, &ends);
+    let left = of("LEFT").and_then(|line| line["msg"].as_array()).map(Vec::len);
+    if let Some(left) = left.filter(|left| *left != compared.left) {
+        let (recorded, fake) = (Some(json!(left)), Some(json!(compared.left)));
+        compared.differences.push(Difference { at: "what goes on after its end".to_owned(), recorded, fake });
+    }
+    if on_screen {
+        // what a release draws is no text of lines, and the fake draws no screen: how it ends and what it asks count
+        compared.differences.retain(|one| !one.at.starts_with("lines"));
+    }
     let asked: Vec<u64> = all.iter().filter(|line| line["dir"] == "MODEL").map(|line| millis(&line["t"])).collect();
     let fake: Vec<u64> = compared.asked.iter().map(|at| at.0).collect();
     let difference = |at: String, recorded: &[u64], fake: &[u64]| Difference {
@@ -116,86 +137,20 @@ fn played(release: &str, name: &str, scenario: &Path, file: &Path, change: impl 
     compared
 }
 
+/// A code, or `signal 15`.
+fn exit(recorded: &Value) -> Exit {
+    let number = |text: &str| text.strip_prefix("signal ").and_then(|number| number.parse::<u8>().ok());
+    match (recorded.as_u64(), recorded.as_str().and_then(number)) {
+        (Some(code), _) => Exit::Code(u8::try_from(code).expect("an exit code")),
+        (None, Some(number)) => {
+            Exit::Signal(Sig::ALL.into_iter().find(|sig| sig.number() == number).expect("a signal's number"))
+        }
+        (None, None) => panic!("no end: {recorded}"),
+    }
+}
+
 fn millis(seconds: &Value) -> u64 {
     (seconds.as_f64().expect("seconds") * 1_000.0) as u64
-}
-
-/// The fake as the recipe of its agent starts the release (`scenarios/agents`), with the commands of the sandbox.
-fn setup(version: &str, scenario: &Path) -> Setup {
-    let text = std::fs::read(scenario).unwrap_or_else(|error| panic!("{}: {error}", scenario.display()));
-    let family = load(&stem(scenario), &text).into_result().unwrap_or_else(|e| panic!("{}: {e}", scenario.display()));
-    let Scenario { mut agent, args, faults, mut turns, terminals, .. } =
-        family.variants.into_iter().next().expect("a variant").scenario;
-    agent.set_release(version);
-    let mut calls = Calls::default();
-    calls.named(&mut turns);
-    let terminal = terminals.first().copied().unwrap_or(Terminal::Null);
-    let driven = agent.is_driven() || args.iter().any(|arg| arg == "--input-format");
-    // the words of a host that drives it are below
-    let own = if driven && !agent.is_driven() { settings(&args) } else { args };
-    let kind = *agent.kind();
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let mut all = match () {
-        () if kind == agents::CLAUDE && driven => {
-            words("-p --output-format stream-json --verbose --input-format stream-json --permission-prompt-tool stdio")
-        }
-        () if kind == agents::CLAUDE => words("-p go --output-format stream-json --verbose"),
-        () if kind == agents::CODEX => words(
-            "exec --skip-git-repo-check --json -c model_providers.fake.request_max_retries=0 \
-             -c model_providers.fake.stream_max_retries=0",
-        ),
-        () if kind == agents::GEMINI => words("-o stream-json"),
-        () => words("run --format json"),
-    };
-    all.extend(words(match (kind.word, calls.asks) {
-        ("claude", true) => "--permission-mode default",
-        ("claude", false) => "--permission-mode bypassPermissions",
-        ("codex", true) => "--sandbox read-only",
-        ("codex", false) => "--dangerously-bypass-approvals-and-sandbox",
-        ("gemini", true) => "--approval-mode default",
-        ("gemini", false) => "--approval-mode yolo",
-        _ => "",
-    }));
-    all.extend(own);
-    // the recipe of these gives no prompt of its own
-    let is_bare = stem(scenario).starts_with("no-prompt");
-    all.extend(words(match kind.word {
-        "claude" => "",
-        _ if is_bare => "",
-        "gemini" => "-p go",
-        _ => "go",
-    }));
-    Setup { args: all, faults, ..Setup::of(agent, turns, if driven { Terminal::Pipe } else { terminal }) }
-}
-
-/// What a command line says of hooks.
-fn settings(args: &[String]) -> Vec<String> {
-    let at = args.iter().position(|arg| arg == "--settings");
-    at.map_or_else(Vec::new, |at| args[at..=at + 1].to_vec())
-}
-
-/// The bash calls of a scenario, named as the sandbox names them.
-#[derive(Default)]
-struct Calls {
-    count: u32,
-    asks: bool,
-}
-
-impl Calls {
-    fn named(&mut self, turns: &mut [Turn]) {
-        for turn in turns {
-            match turn {
-                Turn::Bash(bash) => {
-                    self.count += 1;
-                    self.asks |= bash.asks.is_some();
-                    bash.command = format!("step{}", self.count);
-                }
-                Turn::Task(task) => self.named(&mut task.turns),
-                Turn::Together(calls) => self.named(calls),
-                _ => {}
-            }
-        }
-    }
 }
 
 #[test]
@@ -248,4 +203,25 @@ fn another_wait_is_noticed() {
         differences.iter().any(|difference| difference.at.starts_with("the wait before request"))
     };
     assert!(!waits(&one, "gemini-0.29.0") && waits(&other, "gemini-0.29.0"));
+}
+
+/// What Codex asks in its user's name is what its fake shows on stderr without `--json`, below `user`.
+#[test]
+fn what_codex_is_prompted_with_is_what_it_asks() {
+    let mut prompts = Vec::new();
+    for (release, name, scenario, file) in recordings().into_iter().filter(|(release, ..)| release.starts_with("codex"))
+    {
+        let text = std::fs::read_to_string(&file).expect("a recording");
+        let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let Some(prompt) = all.iter().find_map(|line| line["prompt"].as_str()) else { continue };
+        let version = release.rsplit_once('-').map_or("", |(_, version)| version);
+        let mut setup = setup(None, version, &scenario);
+        setup.args.retain(|arg| arg != "--json");
+        let sent: Vec<Line> = read(&text).expect("JSON lines").into_iter().filter(|line| line.sent).collect();
+        let err = compare(setup, &sent, None, &Ends::Exit(0)).err;
+        assert!(err.contains(&format!("\nuser\n{prompt}")), "{release}/{name}: {prompt:?} is not in\n{err}");
+        prompts.push((name, prompt.to_owned()));
+    }
+    let block = prompts.iter().find(|(name, _)| name == "stdin-block").expect("it is recorded");
+    assert!(block.1.contains("<stdin>"), "{block:?}");
 }

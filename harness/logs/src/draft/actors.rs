@@ -37,6 +37,9 @@ impl Drafter<'_> {
         let tree = self.asks.iter().any(|&at| self.story.depth(&self.story.asks[at].session) > 0);
         let sees = http.then_some(if tree { Sees::Tree } else { Sees::Events });
         let mut people = Vec::new();
+        if self.story.agent.kind.is_alone() {
+            return people;
+        }
         if self.story.agent.kind == Kind::Opencode && self.story.agent.form == Form::Once {
             return people;
         }
@@ -110,6 +113,9 @@ impl Drafter<'_> {
 
     pub(super) fn agent(&self) -> (Agent, Vec<Terminal>) {
         let story = self.story;
+        if let Some(alone) = self.alone() {
+            return alone;
+        }
         let release = |kind: &AgentKind| nearest(story.agent.release.as_deref(), kind.releases, kind.default_release);
         if story.agent.kind == Kind::Claude {
             let (mode, terminal) = match story.agent.form {
@@ -161,7 +167,7 @@ impl Drafter<'_> {
         let story = self.story;
         let mut args = Vec::new();
         if story.agent.kind != Kind::Claude {
-            return args;
+            return self.allowed();
         }
         if story.agent.prompt_tool && story.agent.form == Form::Host || self.waits_for_host() {
             args.extend(["--permission-prompt-tool".to_owned(), "stdio".to_owned()]);
@@ -178,7 +184,7 @@ impl Drafter<'_> {
 }
 
 /// The nearest release below that a fake plays; the first one if none is below.
-fn nearest(release: Option<&str>, known: &[&str], default: &str) -> String {
+pub(super) fn nearest(release: Option<&str>, known: &[&str], default: &str) -> String {
     let parse = |text: &str| {
         let mut parts = text.split(['.', '-', '+']).map(|n| n.parse::<u64>().unwrap_or(0));
         [parts.next().unwrap_or(0), parts.next().unwrap_or(0), parts.next().unwrap_or(0)]

@@ -35,8 +35,9 @@ impl<'a> Drafter<'a> {
                 let does = silence(&scenario.agent);
                 model_fault(scenario, response, after, does);
             }
+            Hang::None if self.fails_unexplained() => model_fault(scenario, 0, 0, ModelDoes::Status(400)),
             Hang::None => {}
-            Hang::Failed { cut: true, .. } => {
+            Hang::Failed { cut: true, .. } if self.story.agent.kind != Kind::Gemini => {
                 let words = scenario.turns.iter().filter(|turn| matches!(turn, Turn::Say(_))).count().max(1);
                 model_fault(scenario, 0, u32::try_from(words).unwrap_or(1), ModelDoes::Truncate);
             }
@@ -63,6 +64,14 @@ impl<'a> Drafter<'a> {
                 if run {
                     control.args.extend(["--port".to_owned(), "0".to_owned()]);
                 }
+            }
+            // a release goes on after a limit of its own: it waits for what is lost
+            Hang::Bash { .. } if self.story.agent.kind.is_alone() => {
+                for arm in [&mut *scenario, control] {
+                    bashes(&mut arm.turns, &mut |bash| bash.does.push(Step::Hold));
+                }
+                let nth = calls_before_last(&scenario.turns);
+                scenario.faults.push(Fault::Tool(ToolFault { nth, does: ToolDoes::NeverFlips }));
             }
             Hang::Bash { waits, .. } => {
                 bashes(&mut scenario.turns, &mut |bash| holds(bash, *waits));

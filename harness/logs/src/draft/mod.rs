@@ -4,6 +4,7 @@
 //! has been masked; a control arm differs only in the one thing that makes the main arm hang.
 
 mod actors;
+mod alone;
 mod arms;
 mod program;
 mod responses;
@@ -69,6 +70,10 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
         (Kind::Claude | Kind::Opencode, Some(root)) => {
             Drafter { story, guess, mask, root, asks: Vec::new(), left_out: 0 }.draft(turns)?
         }
+        (kind, Some(root)) if alone::is_played(kind, guess) => {
+            Drafter { story, guess, mask, root, asks: Vec::new(), left_out: 0 }.draft(turns)?
+        }
+        (Kind::Codex, None) if guess.mechanism == "S1" => alone::reads_stdin(story)?,
         _ => program::draft(story, guess, mask, turns)?,
     };
     let scenario = &mut draft.scenario;
@@ -113,6 +118,7 @@ fn blocked(guess: &Guess, scenario: &Scenario) -> &'static str {
                 _ => "permission",
             }
         }
+        Hang::Bash { .. } if alone::is_alone(&scenario.agent) => "bash",
         Hang::Bash { waits: Waits::Stdin, .. } => "stdin",
         Hang::Bash { waits: Waits::Tty, .. } => "tty",
         Hang::Bash { .. } => "pipe",

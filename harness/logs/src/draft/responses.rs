@@ -3,6 +3,7 @@
 //! Invariant: what hangs is kept whatever the limit on turns, and of the rest the oldest is removed first.
 
 use super::Drafter;
+use crate::commands;
 use crate::guess::{End, Hang};
 use crate::limits;
 use crate::note::{Asks, Calls, Kind};
@@ -192,7 +193,7 @@ impl<'a> Drafter<'a> {
                 let ran =
                     call.told.as_ref().map_or(0, |told| told.at.saturating_sub(waited.or(began).unwrap_or(told.at)));
                 let mut bash = Bash {
-                    command: self.text(command),
+                    command: self.text(commands::in_shell(command)),
                     asks: permission.map(|(name, _)| self.permission(&name)),
                     does: Vec::new(),
                     timeout: timeout_ms.filter(|ms| *ms > 0 && *ms <= limits::GAP_MAX_MS).map(Span::ms),

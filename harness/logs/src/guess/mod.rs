@@ -159,7 +159,7 @@ pub fn guess(story: &Story, said: Said) -> Guess {
         (silent, Some(ms)) => Some(silent.unwrap_or(0).saturating_add(ms)),
         (silent, None) => silent,
     };
-    if found.end == End::Stopped && !story.agent.kind.has_fake() {
+    if found.end == End::Stopped && !story.agent.kind.is_stopped_from_outside() {
         found.end = End::Failed;
     }
     found

@@ -1,6 +1,6 @@
 //! Codex: the events of `codex exec --json`, what it says before them on stderr, and the rollouts below `sessions/`.
 //!
-//! Invariant: its log becomes a program that prints the same and waits for the same thing, and not its fake.
+//! Invariant: there is one session, [`THREAD`]; a line that is no event is what it says on stderr.
 
 use super::time;
 use super::{Sink, some, text};

@@ -1,0 +1,163 @@
+//! What hangs a release of Codex or Gemini CLI hangs its fake, and what does not, does not: each row of `UPSTREAM.ndjson` of a
+//! release that is played, beside the fake in the same scenario.
+//!
+//! What is compared: whether the run ends by itself, with which exit code, and whether it says that it failed; of a hang, what
+//! the fake waits for at the instant of the row's verdict, since a release may go on after it (a limit of five minutes, and a
+//! window of fifteen seconds). Invariant: every release that is played has rows of each scenario of [`SCENARIOS`].
+
+use rehang_drift::session::Session;
+use rehang_os::kernel::Kernel;
+use rehang_os::os::Exit;
+use rehang_scenario::agents::{AgentKind, CODEX, GEMINI};
+use rehang_scenario::{Terminal, VTime};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What the rows are of: nothing wrong, then stdin, approvals and questions, the model, tools. The terminals have pipes.
+const SCENARIOS: [&str; 14] = [
+    "text",
+    "stdin-open",
+    "bash-permission",
+    "question",
+    "stream-stalled",
+    "stream-keepalive-only",
+    "stream-cut",
+    "stream-without-finish",
+    "model-429",
+    "model-500",
+    "bash-never-ends",
+    "bash-ignores-term",
+    "bash-reads-stdin",
+    "bash-background-pipe",
+];
+
+/// What a release says of a command if its parser was not loaded in time, which is chance (0.11.3 of Gemini CLI).
+const REFUSED_BY_CHANCE: &str = "could not be parsed safely";
+
+/// Rows that the fake is known not to follow: the agent, the release, the scenario, why.
+const KNOWN: &[(&str, &str, &str, &str)] = &[];
+
+/// The most deadlines of a fake for which time is moved on.
+const TICKS_MAX: u32 = 2_000;
+
+#[test]
+fn what_hangs_a_release_hangs_its_fake() {
+    let (mut table, mut wrong, mut compared) = (String::new(), Vec::new(), 0);
+    for kind in [&CODEX, &GEMINI] {
+        for version in kind.releases {
+            for scenario in SCENARIOS {
+                let row = row(kind, version, scenario).unwrap_or_else(|| panic!("{} {version} {scenario}", kind.word));
+                let release = of_release(&row);
+                let (fake, is_same) = of_fake(kind, version, scenario, &row);
+                let by_chance = row["told"].to_string().contains(REFUSED_BY_CHANCE);
+                let known = KNOWN.iter().any(|known| (known.0, known.1, known.2) == (kind.word, version, scenario));
+                let mark = match (is_same, by_chance || known) {
+                    (true, _) => "=",
+                    (false, true) => "~",
+                    (false, false) => "DIFFERS",
+                };
+                let line = format!("{:<7} {version:<8} {scenario:<22} {release:<28} {fake:<28} {mark}\n", kind.word);
+                table.push_str(&line);
+                compared += usize::from(is_same);
+                if mark == "DIFFERS" || (known && is_same) {
+                    wrong.push(line);
+                }
+            }
+        }
+    }
+    println!("{table}");
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+    // a release that refuses its commands by chance says nothing in these rows
+    assert!(compared >= 7 * SCENARIOS.len() - 4, "{compared} rows are the same:\n{table}");
+}
+
+#[test]
+fn another_releases_row_is_noticed() {
+    for (kind, of, as_of, scenario) in [
+        (&CODEX, "0.169.0", "0.116.0", "stdin-open"),
+        (&CODEX, "0.45.0", "0.58.0", "bash-background-pipe"),
+        (&GEMINI, "0.29.0", "0.61.0", "bash-reads-stdin"),
+    ] {
+        let row = row(kind, of, scenario).expect("a row");
+        assert!(of_fake(kind, of, scenario, &row).1, "{} {of} {scenario}", kind.word);
+        assert!(!of_fake(kind, as_of, scenario, &row).1, "{} {of} {scenario} as {as_of}", kind.word);
+    }
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn terminal(scenario: &str) -> Terminal {
+    if scenario == "stdin-open" { Terminal::Pipe } else { Terminal::Null }
+}
+
+/// The latest row of a release.
+fn row(kind: &AgentKind, version: &str, scenario: &str) -> Option<Value> {
+    let text = std::fs::read_to_string(repository().join("UPSTREAM.ndjson")).expect("the rows");
+    let mut rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let wanted = |row: &Value| {
+        row["agent"] == kind.word
+            && row["version"] == version
+            && row["scenario"] == scenario
+            && row["terminal"] == terminal(scenario).name()
+    };
+    rows.rfind(wanted)
+}
+
+fn of_release(row: &Value) -> String {
+    let word = row["outcome"].as_str().unwrap_or("no outcome");
+    match (word, row["exit"].as_i64()) {
+        ("hung", _) => format!("hung {} at {} s", row["detail"].as_str().unwrap_or_default(), seconds(row)),
+        (word, Some(code)) => format!("{word} {code}"),
+        (word, None) => word.to_owned(),
+    }
+}
+
+fn seconds(row: &Value) -> u64 {
+    row["ms"].as_u64().unwrap_or_default() / 1_000
+}
+
+/// What the fake does in the place of the release, and whether that is the same.
+fn of_fake(kind: &AgentKind, version: &str, scenario: &str, row: &Value) -> (String, bool) {
+    let file = repository().join(format!("scenarios/upstream/{scenario}.toml"));
+    let mut setup = crate::released::setup(Some(kind), version, &file);
+    setup.terminal = terminal(scenario);
+    let mut session = setup.run();
+    if row["outcome"] == "hung" {
+        let first = session.asked.first().copied().unwrap_or(VTime::ZERO);
+        let at = VTime(first.0 + row["ms"].as_u64().expect("milliseconds"));
+        while session.exit.is_none() && session.kernel.deadline(session.now).is_some_and(|next| next <= at) {
+            session.tick();
+        }
+        let all: Vec<String> = session.waits().into_iter().map(|(_, on)| on).collect();
+        let innermost = all.get(1).filter(|on| *on == "stdin");
+        let waits = innermost.or(all.first()).map_or("", String::as_str);
+        let word = row["detail"].as_str().unwrap_or_default();
+        // from outside, a tool that waits for a pipe which another process holds is seen to wait for the pipe
+        let is_same = session.exit.is_none() && (waits == word || word == "pipe" && waits == "bash");
+        let fake = session.exit.map_or(format!("hung {waits} at {} s", seconds(row)), |exit| format!("{exit:?}"));
+        return (fake, is_same);
+    }
+    for _ in 0..TICKS_MAX {
+        if session.exit.is_some() || !session.tick() {
+            break;
+        }
+    }
+    match session.exit {
+        Some(Exit::Code(code)) => {
+            let word = if code != 0 || says_failure(&session) { "failed" } else { "completed" };
+            let is_same = row["outcome"] == word && row["exit"] == i64::from(code);
+            (format!("{word} {code}"), is_same)
+        }
+        other => (format!("{other:?}, {:?}", session.waits().first()), false),
+    }
+}
+
+/// What the recipes' signs say of a failure (`scenarios/agents`).
+fn says_failure(session: &Session) -> bool {
+    session
+        .messages()
+        .iter()
+        .any(|line| line["type"] == "turn.failed" || (line["type"] == "result" && line["status"] == "error"))
+}
