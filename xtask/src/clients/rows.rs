@@ -109,9 +109,8 @@ fn cell(line: &str) -> Option<(String, Cell)> {
     };
     let broken: Vec<&str> = row["broken"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let left = if broken.contains(&"left-behind") { ", leaves a process" } else { "" };
-    let spoke = if broken.contains(&"attributed-to-user") { ", in the user's name" } else { "" };
     let minutes = row["virtual_ms"].as_u64()?.div_ceil(60_000);
-    let cell = Cell { score: row["score"].as_str()?.to_owned(), without: text("baseline"), with: with + left + spoke, minutes };
+    let cell = Cell { score: row["score"].as_str()?.to_owned(), without: text("baseline"), with: with + left, minutes };
     Some((text("scenario"), cell))
 }
 
