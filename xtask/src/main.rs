@@ -113,17 +113,22 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         rest: Vec<String>,
     },
-    /// Runs real clients of npm and PyPI against the fakes: @opencode-ai/sdk, both Claude agent SDKs, little-loops.
+    /// Runs real clients against the fakes: @opencode-ai/sdk, both Claude agent SDKs, little-loops, ralph.
     ///
     /// They are installed into rehang's cache (`REHANG_CACHE`, else ~/.cache/rehang). What cannot be installed is not run,
     /// and named.
     Clients {
-        /// Installs them anew, in the versions that the registries have now.
+        /// Only clients whose names contain this.
+        filter: Option<String>,
+        /// Installs them anew.
         #[arg(long)]
         fresh: bool,
-        /// Also measures those that wrap an agent, and writes their rows to tests/clients/ROWS.md.
+        /// Also measures those that wrap an agent, and writes docs/public-wrappers.md.
         #[arg(long)]
         rows: bool,
+        /// Measures them, and compares the rows with those of docs/public-wrappers.md, but for times.
+        #[arg(long, conflicts_with = "rows")]
+        check: bool,
     },
     /// Runs real releases: `rehang upstream`. Without a word, the newest of each agent, held against `UPSTREAM.ndjson`.
     ///
@@ -213,7 +218,10 @@ fn run(args: &Args) -> xshell::Result<u8> {
             tools::rehang(&sh, &["determinism", "--runs", &runs], &[], false)
         }
         Command::Reproduce { rest } => tools::rehang(&sh, &["reproduce"], rest, false),
-        Command::Clients { fresh, rows } => clients::clients(&sh, *fresh, *rows),
+        Command::Clients { filter, fresh, rows, check } => {
+            let wish = clients::Wish { fresh: *fresh, rows: *rows, check: *check, filter: filter.as_deref() };
+            clients::clients(&sh, &wish)
+        }
         Command::Upstream { rest } => upstream::upstream(&sh, rest),
         Command::UpstreamTable { rest } => upstream::table(&sh, rest),
         Command::WhyReal { filter, times } => why::real(&sh, filter.as_deref(), *times),

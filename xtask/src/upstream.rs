@@ -6,7 +6,7 @@ use crate::tools;
 use xshell::Shell;
 
 /// The releases of `UPSTREAM.md`.
-const TABLE: [&str; 25] = [
+const TABLE: [&str; 30] = [
     "opencode@1.0.185",
     "opencode@1.1.53",
     "opencode@1.2.15",
@@ -32,9 +32,14 @@ const TABLE: [&str; 25] = [
     "qwen@0.24.4",
     "copilot@1.0.102",
     "aider@0.86.2",
+    "cline@3.0.65",
+    "kilo@7.7.9",
+    "droid@0.225.2",
+    "cn@1.5.47",
+    "mini-swe-agent@2.4.6",
 ];
-/// The newest release of each agent, for the nightly run.
-const NEWEST: [&str; 7] = [
+/// The newest release of each agent that the machine's own Python or Node.js runs, for the nightly run.
+const NEWEST: [&str; 12] = [
     "opencode@latest",
     "claude@latest",
     "codex@latest",
@@ -42,6 +47,11 @@ const NEWEST: [&str; 7] = [
     "qwen@latest",
     "copilot@latest",
     "aider@latest",
+    "cline@latest",
+    "kilo@latest",
+    "droid@latest",
+    "cn@latest",
+    "mini-swe-agent@latest",
 ];
 /// The complete rows of the table.
 const RESULTS: &str = "UPSTREAM.ndjson";

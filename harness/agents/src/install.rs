@@ -121,6 +121,18 @@ pub enum StoreError {
         /// What it needs.
         dependency: String,
     },
+    /// The version is for other Pythons.
+    #[error(
+        "{package} {version} needs another Python ({needs}): name one with REHANG_PYTHON, with a REHANG_CACHE of its own"
+    )]
+    OtherPython {
+        /// The package.
+        package: String,
+        /// The version.
+        version: Version,
+        /// The Pythons that it is for, as it says: `>=3.12`.
+        needs: String,
+    },
     /// No version is what was asked for.
     #[error("{agent}: {error}; `rehang agents {agent}` lists all")]
     NotThere {

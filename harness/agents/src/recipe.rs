@@ -61,7 +61,7 @@ pub enum AgentsError {
 }
 
 /// The agents that are shipped: their files are in the binary.
-const SHIPPED: [(&str, &str); 7] = [
+const SHIPPED: [(&str, &str); 12] = [
     ("opencode", include_str!("../releases/opencode.toml")),
     ("claude", include_str!("../releases/claude.toml")),
     ("codex", include_str!("../releases/codex.toml")),
@@ -69,6 +69,11 @@ const SHIPPED: [(&str, &str); 7] = [
     ("qwen", include_str!("../releases/qwen.toml")),
     ("copilot", include_str!("../releases/copilot.toml")),
     ("aider", include_str!("../releases/aider.toml")),
+    ("cline", include_str!("../releases/cline.toml")),
+    ("kilo", include_str!("../releases/kilo.toml")),
+    ("droid", include_str!("../releases/droid.toml")),
+    ("cn", include_str!("../releases/cn.toml")),
+    ("mini-swe-agent", include_str!("../releases/mini-swe-agent.toml")),
 ];
 
 /// How one release is run and read.
@@ -302,7 +307,7 @@ mod tests {
     #[test]
     fn every_shipped_agent_has_a_whole_recipe() {
         let all = Agent::all(None).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(all.len(), 7);
+        assert_eq!(all.len(), SHIPPED.len());
         for agent in &all {
             let recipe = agent.at(&Version::new(99, 0, 0)).unwrap_or_else(|e| panic!("{e}"));
             assert!(recipe.forms.contains_key(&Form::Run), "{}", agent.name());

@@ -31,12 +31,13 @@ pub struct Commands {
 }
 
 impl Default for Commands {
-    /// As `PATH` has them. A Python of the system is preferred to the user's own, which is in the user's HOME, where no
-    /// agent under test may look.
+    /// As `PATH` has them; the Python is the one that `REHANG_PYTHON` names, if it is set. A Python of the system is
+    /// preferred to the user's own, which is in the user's HOME, where no agent under test may look.
     fn default() -> Commands {
-        let system = [Path::new("/usr/bin/python3"), Path::new("/usr/local/bin/python3")];
-        let python = system.into_iter().find(|path| path.exists()).unwrap_or(Path::new("python3"));
-        Commands { npm: "npm".into(), python: python.to_owned() }
+        let named = std::env::var_os("REHANG_PYTHON").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let system = || [Path::new("/usr/bin/python3"), Path::new("/usr/local/bin/python3")].into_iter();
+        let found = || system().find(|path| path.exists()).unwrap_or(Path::new("python3")).to_owned();
+        Commands { npm: "npm".into(), python: named.unwrap_or_else(found) }
     }
 }
 
@@ -90,13 +91,21 @@ impl Commands {
         npm_packages(&text, package, version)
     }
 
-    /// The versions that PyPI has of a package for this Python.
+    /// The versions that PyPI has of a package for this Python; if it has none of them, those for any Python, and what
+    /// is wrong with one is said when it is installed.
     ///
     /// # Errors
     /// No Python, no pip, no network, no such package.
     pub fn pypi_versions(&self, package: &str) -> Result<Vec<Version>, StoreError> {
+        match self.pypi_list(package, &[]) {
+            Err(StoreError::NoPackage { .. }) => self.pypi_list(package, &["--ignore-requires-python"]),
+            listed => listed,
+        }
+    }
+
+    fn pypi_list(&self, package: &str, more: &[&str]) -> Result<Vec<Version>, StoreError> {
         let mut pip = self.pip();
-        pip.args(["index", "versions", package]);
+        pip.args(["index", "versions"]).args(more).arg(package);
         let out = run(pip, "python3", None)?;
         if !out.status.success() {
             return Err(pip_error(package, None, &out));
@@ -287,7 +296,13 @@ fn pip_error(package: &str, version: Option<&Version>, out: &Output) -> StoreErr
     if has(&["DO NOT MATCH THE HASHES"]) {
         return StoreError::BadBytes { package: package.to_owned(), said: complaint(out) };
     }
+    let needs = |version: &Version| after(&said, &format!(" {version} Requires-Python "));
     match version {
+        Some(version) if let Some(needs) = needs(version) => StoreError::OtherPython {
+            package: package.to_owned(),
+            version: version.clone(),
+            needs: needs.trim_end_matches(';').to_owned(),
+        },
         Some(version) if has(&["No matching distribution found for"]) => {
             lacks("PyPI", package, version, after(&said, "No matching distribution found for "))
         }
@@ -361,6 +376,12 @@ mod tests {
         );
         let itself = "ERROR: No matching distribution found for aider-chat==0.86.1\n";
         assert_eq!(pip(itself), "aider-chat has no version 0.86.1");
+        let elsewhere = "ERROR: Ignored the following versions that require a different python version: \
+                         0.86.1 Requires-Python >=3.12; 0.90.0 Requires-Python >=3.13\n";
+        assert_eq!(
+            pip(&format!("{elsewhere}{itself}")),
+            "aider-chat 0.86.1 needs another Python (>=3.12): name one with REHANG_PYTHON, with a REHANG_CACHE of its own"
+        );
         let another = "ERROR: No matching distribution found for aider-chat-tools==1\n";
         assert!(pip(another).contains("needs aider-chat-tools==1"), "a longer name is another package");
         assert_eq!(

@@ -122,6 +122,9 @@ impl Row {
             Exit::Code(code) => code,
             Exit::Signal(signal) => -signal,
         });
+        // whoever hangs before its first request has mostly said why
+        let said = last_said(report).filter(|_| report.requests.main == 0).map(|said| format!("it last said: {said}"));
+        let problems = report.problems.iter().take(KEPT).chain(&said).map(|problem| clip(problem)).collect();
         let asks = report.asks.iter().map(|ask| clip(&format!("{}: {} ({})", ask.kind, ask.about, ask.known_by)));
         Row {
             outcome: Some(report.outcome.word().to_owned()),
@@ -134,7 +137,7 @@ impl Row {
             asks: asks.take(KEPT).collect(),
             waits: waits(report),
             hot_loop: report.hot_loop,
-            problems: report.problems.iter().take(KEPT).map(|problem| clip(problem)).collect(),
+            problems,
             links: report.links.clone(),
             supervised: supervised(report),
             runs: 1,
@@ -198,12 +201,16 @@ fn never_asked(report: &Report) -> String {
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         None => report.outcome.word().to_owned(),
     };
+    let last = last_said(report).map(|said| format!(": {said}")).unwrap_or_default();
+    format!("it ended before it asked its model ({how}){last}")
+}
+
+/// The agent's last line on stderr, else its last one at all.
+fn last_said(report: &Report) -> Option<&str> {
     let said =
         |line: &&Line| matches!(line.via, Via::Stderr | Via::Screen | Via::Stdout) && !line.text.trim().is_empty();
     let errors = report.lines.iter().rfind(|line| line.via == Via::Stderr && !line.text.trim().is_empty());
-    let last = errors.or_else(|| report.lines.iter().rfind(said));
-    let last = last.map(|line| format!(": {}", line.text.trim())).unwrap_or_default();
-    format!("it ended before it asked its model ({how}){last}")
+    errors.or_else(|| report.lines.iter().rfind(said)).map(|line| line.text.trim())
 }
 
 /// What `rehang supervise` told on the agent's stderr: what it found last, did, and how it ended.
@@ -256,7 +263,13 @@ mod tests {
     use rehang_live::{Evidence, Requests};
 
     fn seen(outcome: Outcome, problem: &str) -> Row {
-        let report = Report {
+        let name = |text: &str| text.to_owned();
+        let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name("text"), terminal: name("null") };
+        Row::seen(&key, "of", &report(outcome, problem))
+    }
+
+    fn report(outcome: Outcome, problem: &str) -> Report {
+        Report {
             outcome,
             evidence: Evidence::Exited,
             exit: Some(Exit::Code(0)),
@@ -273,10 +286,20 @@ mod tests {
             lines: Vec::new(),
             lines_left_out: 0,
             routes: None,
-        };
+        }
+    }
+
+    #[test]
+    fn who_hangs_before_it_asks_its_model_is_quoted() {
         let name = |text: &str| text.to_owned();
         let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name("text"), terminal: name("null") };
-        Row::seen(&key, "of", &report)
+        let said = |via, text: &str| Line { ms: 1, via, text: name(text) };
+        let mut report = report(Outcome::Hung { blocked_on: name("start") }, "not one request came");
+        report.lines = vec![said(Via::Stderr, "No module named 'mcp'"), said(Via::Stdout, "waiting")];
+        let problems = |report: &Report| Row::seen(&key, "of", report).problems;
+        assert_eq!(problems(&report), ["not one request came"], "what it says after a request is no reason");
+        report.requests.main = 0;
+        assert_eq!(problems(&report), ["not one request came", "it last said: No module named 'mcp'"]);
     }
 
     #[test]

@@ -100,7 +100,8 @@ impl Runner {
             Err(
                 error @ (StoreError::NoProgram { .. }
                 | StoreError::NoIntegrity { .. }
-                | StoreError::NoDependency { .. }),
+                | StoreError::NoDependency { .. }
+                | StoreError::OtherPython { .. }),
             ) => {
                 return Ok(Row::unrun(&cell.key, &cell.of, error.to_string()));
             }

@@ -1,0 +1,185 @@
+//! The page of wrappers: what each client that wraps an agent makes of the scenarios that fit it.
+//!
+//! Invariant: each wrapper is measured twice in one go, and a row in which the two runs differ says both.
+
+use super::list::{Client, Row};
+use super::room::Room;
+use super::{Installed, failure};
+use crate::tools;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// How many times as fast as the wall clock the fakes run, and the wrappers' own limits with them.
+const SPEED: u64 = 300;
+/// The page. What comes after the mark is written by this module.
+const PAGE: &str = "docs/public-wrappers.md";
+const MARK: &str = "<!-- Written by `cargo xtask clients --rows`. -->\n";
+/// A machine's second is five of the fakes' minutes, so times are rounded to them.
+const STEP_MINUTES: u64 = 5;
+
+/// What came of a cell: the verdict, what it was without the wrapper, and what it was with it.
+#[derive(Clone, PartialEq, Eq)]
+struct Cell {
+    score: String,
+    without: String,
+    with: String,
+    minutes: u64,
+}
+
+type Cells = BTreeMap<String, Cell>;
+
+/// Measures a wrapper twice, and returns its section of the page.
+pub fn section(
+    rehang: &Path,
+    client: &Client,
+    row: &Row,
+    installed: &Installed,
+    alone: &[String],
+) -> io::Result<String> {
+    let runs = [measure(rehang, row, installed, alone)?, measure(rehang, row, installed, alone)?];
+    let names = runs.iter().flat_map(|run| run.keys()).collect::<std::collections::BTreeSet<_>>();
+    let (mut lines, mut counts, mut differ) = (Vec::new(), BTreeMap::new(), 0);
+    for name in names {
+        let [Some(one), Some(two)] = [runs[0].get(name), runs[1].get(name)] else { continue };
+        *counts.entry(one.score.as_str()).or_insert(0) += 1;
+        if one.score != two.score {
+            differ += 1;
+            let both = format!("{} / {}", one.score, two.score);
+            lines.push(format!("| {name} | {} | {} / {} | – | {both} |", one.without, one.with, two.with));
+        } else if one.score != "untouched" {
+            let after = duration(one.minutes);
+            lines.push(format!("| {name} | {} | {} | {after} | {} |", one.without, one.with, one.score));
+        }
+    }
+    let count = |score: &str| counts.get(score).copied().unwrap_or(0);
+    let ended = count("resolved") + count("stopped") + count("wrongly");
+    let hangs = ended + count("missed") + count("undecided");
+    let healthy = runs[0].values().filter(|cell| !cell.without.starts_with("hung")).count();
+    let script = format!("tests/clients/{}", client.script);
+    let program = installed.program.file_name().unwrap_or_default().to_string_lossy();
+    let call = if client.script.ends_with(".sh") {
+        format!("sh {script} ralph {}", row.argument)
+    } else {
+        format!("{program} {script} {}", row.argument)
+    };
+    let table = if lines.is_empty() {
+        String::new()
+    } else {
+        let head = "| scenario | without it | with it | after | verdict |\n|---|---|---|---|---|\n";
+        format!("\n{head}{}\n", lines.join("\n"))
+    };
+    Ok(format!(
+        "## {} {}, {}\n\nFrom {}. {}\n\n    rehang wrapper --deadline {} --speed {SPEED} --terminal {} -- {call}\n\n\
+         It ends {ended} of {hangs} hangs ({} told wrongly), and harms {} of {healthy} healthy runs. Rows in which two runs \
+         differ: {differ}.\n{table}",
+        client.package,
+        client.version,
+        row.argument,
+        client.registry.name(),
+        row.about,
+        row.deadline,
+        row.terminal,
+        count("wrongly"),
+        count("harmed"),
+    ))
+}
+
+fn measure(rehang: &Path, row: &Row, installed: &Installed, alone: &[String]) -> io::Result<Cells> {
+    let room = Room::new()?;
+    let mut command = room.command(alone, installed, None);
+    let speed = SPEED.to_string();
+    let options = ["--deadline", row.deadline, "--speed", &speed, "--jobs", "12", "--terminal", row.terminal];
+    command.arg(rehang).arg("wrapper").args(options).args(["--format", "json", "--scenarios"]);
+    let out =
+        command.arg(tools::root().join("scenarios")).arg("--").args(installed.call()).arg(row.argument).output()?;
+    let cells: Cells = String::from_utf8_lossy(&out.stdout).lines().filter_map(cell).collect();
+    if cells.is_empty() { Err(io::Error::other(failure(&out))) } else { Ok(cells) }
+}
+
+fn cell(line: &str) -> Option<(String, Cell)> {
+    let row: Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let with = match (text("outcome"), text("cause")) {
+        (outcome, _) if outcome == "undecided" => "still there at the deadline".to_owned(),
+        (outcome, cause) if cause.is_empty() => outcome,
+        (outcome, cause) => format!("{outcome}: {cause}"),
+    };
+    let broken: Vec<&str> = row["broken"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let left = if broken.contains(&"left-behind") { ", leaves a process" } else { "" };
+    let minutes = row["virtual_ms"].as_u64()?.div_ceil(60_000);
+    let cell = Cell { score: row["score"].as_str()?.to_owned(), without: text("baseline"), with: with + left, minutes };
+    Some((text("scenario"), cell))
+}
+
+/// Minutes of the fakes' clock, rounded.
+fn duration(minutes: u64) -> String {
+    let minutes = minutes.next_multiple_of(STEP_MINUTES);
+    match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Writes the sections into the page, after the mark; a part of the clients replaces their own sections alone.
+pub fn write(sections: &[String], all: bool) -> io::Result<()> {
+    let path = tools::root().join(PAGE);
+    let page = fs::read_to_string(&path)?;
+    let (head, old) = page.split_once(MARK).unwrap_or((&page, ""));
+    let mut kept: Vec<String> = if all { Vec::new() } else { split(old) };
+    for section in sections {
+        match kept.iter_mut().find(|old| old.lines().next() == section.lines().next()) {
+            Some(old) => old.clone_from(section),
+            None => kept.push(section.clone()),
+        }
+    }
+    let kept: Vec<&str> = kept.iter().map(|section| section.trim_end()).collect();
+    fs::write(&path, format!("{head}{MARK}\n{}\n", kept.join("\n\n")))?;
+    println!("wrote    {PAGE}");
+    Ok(())
+}
+
+/// Compares sections with those of the page, but for times; returns how many rows differ that the page does not know to
+/// differ between runs.
+pub fn compare(sections: &[String]) -> io::Result<usize> {
+    let page = fs::read_to_string(tools::root().join(PAGE))?;
+    let old = split(page.split_once(MARK).map_or("", |(_, rows)| rows));
+    let mut differ = 0;
+    for section in sections {
+        let title = section.lines().next().unwrap_or_default();
+        let Some(old) = old.iter().find(|old| old.lines().next() == Some(title)) else {
+            println!("new      {title}");
+            differ += 1;
+            continue;
+        };
+        let (now, before) = (verdicts(section), verdicts(old));
+        for name in now.keys().chain(before.keys()).collect::<std::collections::BTreeSet<_>>() {
+            let (now, before) = (now.get(name), before.get(name));
+            let varies = [now, before].into_iter().flatten().any(|verdict| verdict.contains(" / "));
+            if now != before && !varies {
+                differ += 1;
+                println!("differs  {title}, {name}: the page says {before:?}, now {now:?}");
+            }
+        }
+        println!("equal    {title}: {} rows but for what is named above", now.len());
+    }
+    Ok(differ)
+}
+
+/// The scenario and the verdict of each row.
+fn verdicts(section: &str) -> BTreeMap<String, String> {
+    let rows = section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| scenario"));
+    let ends = |line: &str| {
+        let columns: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        Some(((*columns.first()?).to_owned(), (*columns.last()?).to_owned()))
+    };
+    rows.filter_map(ends).collect()
+}
+
+fn split(text: &str) -> Vec<String> {
+    let parts = text.split("\n## ").map(|part| part.trim_start_matches("## ").trim()).filter(|part| !part.is_empty());
+    parts.map(|part| format!("## {}\n", part.trim_start_matches("\n").trim_start_matches("## "))).collect()
+}
