@@ -185,7 +185,7 @@ impl Drift {
 
 /// The options of a release, as its help lists them in its sandbox, and which of them its fake accepts.
 fn flags_of(cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
-    let recorded = recorded(cell, recipe, installed, DEADLINE_MAX)?;
+    let recorded = recorded(cell, recipe, installed, DEADLINE_MAX, None)?;
     let printed = recorded.lines.iter().filter(|line| line["dir"] == "OUT" || line["dir"] == "ERR");
     let help: Vec<&str> = printed.filter_map(|line| line["msg"].as_str()).collect();
     let listed = flags::listed(&help.join("\n"));
