@@ -5,11 +5,11 @@
 //! model: which responses were asked for, in order, and how long after one another, so that a wait, a limit and a retry
 //! count too. Invariant: each scenario has a recording, and each recording a scenario.
 
+use crate::released::setup;
 use rehang_drift::streams::{Ends, Line, compare, read};
 use rehang_drift::{Compared, Difference};
 use rehang_os::os::{Exit, Sig};
 use rehang_scenario::Terminal;
-use crate::released::setup;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
