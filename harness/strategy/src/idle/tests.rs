@@ -27,6 +27,23 @@ fn idle_is_strictly_above_the_limit_on_the_grid_of_select() {
     assert_eq!(bench.strategy.deadline(), None);
 }
 
+/// little-loops calls its `on_process_end` in a `finally`, after it has waited for the process (f54b32f9d): after an end by
+/// the idle limit and by the wall clock, as after one of its own.
+#[test]
+fn its_caller_is_told_once_the_process_is_gone() {
+    for spec in ["idle@f54b32f(timeout=10s)", "idle@f54b32f(timeout=0ms, wall=10s)", "idle@grace(timeout=10s)"] {
+        let mut bench = Bench::started(spec);
+        let told = |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Settle(_))).count();
+        let acts: Vec<Act> = bench.until(11_000).into_iter().map(|(_, act)| act).collect();
+        assert!(acts.iter().any(|act| matches!(act, Act::Kill { .. })), "{spec}");
+        assert_eq!(told(&acts), 0, "{spec}: the process is killed, and not gone");
+        assert_eq!(told(&bench.see(Seen::Exited(-9))), 1, "{spec}");
+    }
+    let mut bench = Bench::started("idle@grace(timeout=10s)");
+    bench.out(RESULT);
+    assert!(!bench.see(Seen::Exited(0)).is_empty(), "an end of its own");
+}
+
 #[test]
 fn a_line_of_either_stream_resets_it_blank_ones_too() {
     for (stream, text) in [(Stream::Stdout, "x\n"), (Stream::Stderr, "\n")] {
