@@ -45,7 +45,7 @@ const LEFT_ALONE_S: u64 = 6_000;
 const ENDED: i64 = 123;
 
 /// Hangs that are ended with another cause than their signature, and why.
-const OTHERWISE: [(&str, &str, &str); 25] = [
+const OTHERWISE: [(&str, &str, &str); 26] = [
     ("pager", "idle", NO_LIMIT),
     ("editor", "idle", NO_LIMIT),
     ("editor-on-stderr", "idle", NO_LIMIT),
@@ -54,6 +54,7 @@ const OTHERWISE: [(&str, &str, &str); 25] = [
     ("client-of-an-idle-server", "idle", "what is a guess ends no run"),
     ("client-of-a-server-that-asks", "idle", ASKS_NOBODY),
     ("flock", "idle", NO_LIMIT),
+    ("lock-of-a-leaked-child", "idle", NO_LIMIT),
     ("posix-lock", "idle", NO_LIMIT),
     ("sqlite-lock", "idle", NO_LIMIT),
     ("spin-on-eof", "idle", NO_LIMIT),
