@@ -7,7 +7,7 @@ use rehang_judge::Outcome;
 use rehang_os::sim::SimKernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::Unit;
-use rehang_scenario::{Arm, Fault, Place, Proof, Scenario, Span, Stage, Terminal, VTime, WrapperFault};
+use rehang_scenario::{Arm, Fault, Place, Proof, Scenario, Span, Stage, Step, Terminal, VTime, WrapperFault};
 use rehang_stage::{Job, Looks, Played, Setting, judged};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +154,10 @@ fn progress(trace: &Trace, last: VTime) -> Progress {
     progress
 }
 
+fn goes_in_rounds(unit: &Unit) -> bool {
+    unit.main.agent.steps().is_some_and(|steps| steps.contains(&Step::Again))
+}
+
 /// Why a hang cannot be played here.
 fn cannot(unit: &Unit, played: &Played) -> Option<&'static str> {
     let fault = unit.main.faults.iter().find_map(|fault| match (fault, fault.place()) {
@@ -167,6 +171,7 @@ fn cannot(unit: &Unit, played: &Played) -> Option<&'static str> {
     match () {
         () if fault.is_some() => fault,
         () if unit.main.runs > 1 => Some("its caller runs the agent again and again"),
+        () if goes_in_rounds(unit) => Some("it goes in rounds, and a look here comes in any part of one"),
         () if acts() => Some("somebody acts in it before it hangs"),
         () if unit.terminal == Terminal::StdoutSlow => Some("its reader is slow"),
         () => None,

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// What shows something else on the wall clock: the scenario, the verdict, the signature, whether it is closed in, why.
-const DIFFER: [(&str, Verdict, &str, bool, &str); 5] = [
+const DIFFER: [(&str, Verdict, &str, bool, &str); 6] = [
     (
         "altimate/nested-agent[run]",
         Verdict::Hung,
@@ -45,6 +45,13 @@ const DIFFER: [(&str, Verdict, &str, bool, &str); 5] = [
         "model-silent",
         false,
         "a sign of life comes once a minute: two looks here are too short to see one, the stage's see the last",
+    ),
+    (
+        "model/dead-connection",
+        Verdict::Unknown,
+        "unknown",
+        false,
+        "alone, who answers once and then never again is the agent itself: it holds both ends of the connection",
     ),
     (
         "locks/database-locked",
