@@ -44,9 +44,12 @@ impl<'a> Drafter<'a> {
             Hang::Failed { status, .. } => {
                 // words that end the turn belong to the response that fails: after them nothing is asked
                 let (response, _) = stalled(&scenario.turns, true);
-                let does = ModelDoes::Status(status.unwrap_or(400).clamp(400, 599));
-                // a busy server is asked again, and must refuse then too
-                let response = if matches!(status, Some(429 | 500..)) { 0 } else { response };
+                // Claude Code asks again after a 400; 401 is final
+                let claude = self.story.agent.kind == Kind::Claude;
+                let does = ModelDoes::Status(status.unwrap_or(if claude { 401 } else { 400 }).clamp(400, 599));
+                // a server that is asked again must refuse then too
+                let again = matches!(status, Some(429 | 500..)) || claude && *status == Some(400);
+                let response = if again { 0 } else { response };
                 model_fault(scenario, response, 0, does);
             }
             Hang::Ask(_) | Hang::Call { .. } => {
