@@ -388,7 +388,6 @@ outcome = "completed"
             turns = [
               { bash = { command = "", does = [{ sleep = "15m" }], timeout = "15m" } },
             ]
-            env = { BASH_MAX_TIMEOUT_MS = "10800000" }
 
             [[expect]]
             outcome = "completed"
