@@ -21,7 +21,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The name that the process is started under.
@@ -54,18 +54,15 @@ pub fn dispatch() {
 }
 
 /// Leaves the agent's session and its children; the first process ends once the second is there.
-fn daemon(path: &Path) -> io::Result<ExitCode> {
+fn daemon(path: &Path) -> io::Result<()> {
     rustix::thread::set_name(c"rehang-model")?;
     let stand_in = StandIn::beside(path)?.ok_or(io::ErrorKind::NotFound)?;
     setsid()?;
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => {
-            serve(&stand_in)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        _ => Ok(ExitCode::SUCCESS),
+        0 => serve(&stand_in),
+        _ => Ok(()),
     }
 }
 
