@@ -206,16 +206,18 @@ impl Objects {
         }
     }
 
-    /// The connections, by their numbers.
-    pub fn links(&self) -> BTreeMap<u64, Link> {
+    /// The connections that these descriptors are ends of, by their numbers.
+    pub fn links(&self, held: impl Iterator<Item = Key>) -> BTreeMap<u64, Link> {
         let flow = |stream| self.flows.get(&stream);
         let unread = |stream| flow(stream).map_or(0, |flow| flow.written.saturating_sub(flow.read));
         let open = |stream| flow(stream).is_some_and(|flow| !flow.ended);
-        let links = self.links.iter().map(|(&(client, server), &(number, link))| {
+        let links = held.filter_map(|key| {
+            let (Key::Client(client, server) | Key::Server(client, server)) = key else { return None };
+            let &(number, link) = self.links.get(&(client, server))?;
             let (to_client, to_server) = (Stream::ToClient(client, server), Stream::ToServer(client, server));
             let taken = link.open[1] && open(to_client);
             let open = [open(to_server), taken];
-            (number, Link { unread: [unread(to_client), unread(to_server)], open, ..link })
+            Some((number, Link { unread: [unread(to_client), unread(to_server)], open, ..link }))
         });
         links.collect()
     }

@@ -17,8 +17,7 @@ impl LockstepKernel {
             .map(|session| (self.objects.number(Key::Tty(session.device)), self.leader(session.foreground)));
         let outside = parties.iter().map(|party| {
             let thing = |handle: crate::kernel::Handle| {
-                let own = self.handles.get(handle.0 as usize)?.as_ref()?;
-                Some(match own {
+                Some(match self.own(handle)? {
                     Own::Plain { key, .. } => self.thing(*key),
                     Own::Master { master, .. } => Thing::Master(self.objects.number(Key::Tty(master.device))),
                 })
@@ -26,11 +25,18 @@ impl LockstepKernel {
             let holds = party.holds.iter().filter_map(|&(handle, reads)| Some((thing(handle)?, reads)));
             Outsider { name: party.name.clone(), holds: holds.collect(), also: party.also }
         });
+        // few of all connections so far are still held
+        let of_processes = self.all().flat_map(|proc| self.get(proc).fds.iter().map(|&(_, key)| key));
+        let of_parties =
+            parties.iter().flat_map(|party| &party.holds).filter_map(|&(handle, _)| match self.own(handle) {
+                Some(Own::Plain { key, .. }) => Some(*key),
+                _ => None,
+            });
         Tables {
             now: self.objects.now,
             rows: self.all().filter_map(|proc| self.row(proc, self.get(proc))).collect(),
             foregrounds: foregrounds.collect(),
-            links: self.objects.links(),
+            links: self.objects.links(of_processes.chain(of_parties)),
             queues: self.objects.queues(),
             locker: self.objects.locker,
             outside: outside.collect(),

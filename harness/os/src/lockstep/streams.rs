@@ -46,7 +46,7 @@ impl LockstepKernel {
         Handle(u32::try_from(self.handles.len() - 1).unwrap_or(u32::MAX))
     }
 
-    fn own(&self, handle: Handle) -> Option<&Own> {
+    pub(super) fn own(&self, handle: Handle) -> Option<&Own> {
         self.handles.get(handle.0 as usize)?.as_ref()
     }
 
