@@ -109,7 +109,6 @@ pub struct Waiting {
     /// It is about to do what stops it: a terminal access from the background, or a stop signal to itself.
     pub stops: bool,
     /// All its descriptors, if they differ from those when it last waited (or was started).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fds: Option<Vec<(u32, Key)>>,
 }
 
@@ -145,7 +144,7 @@ pub enum Said {
     /// It panicked, with this text.
     Panicked(String),
     /// It states a fact for the trace.
-    Fact(Fact),
+    Fact(#[serde(with = "as_json")] Fact),
     /// It started a process; the scheduler's end of its control socket comes along.
     Spawned {
         /// The child's pid.
@@ -233,6 +232,7 @@ pub enum Told {
         /// Those of its first three descriptors that were closed, even if its runtime opened something there.
         closed: Vec<u32>,
         /// The plan that it plays.
+        #[serde(with = "as_json")]
         plan: Option<Box<Plan>>,
         /// The address of loopback that only this cell uses.
         address: Ipv4Addr,
@@ -309,7 +309,7 @@ impl Channel {
     pub fn put<M: Serialize>(&mut self, message: &M) {
         let at = self.unsent.len();
         self.unsent.extend_from_slice(&[0; 4]);
-        if serde_json::to_writer(&mut self.unsent, message).is_err() {
+        if postcard::to_io(message, &mut self.unsent).is_err() {
             self.unsent.truncate(at + 4);
         }
         self.seal(at);
@@ -400,7 +400,7 @@ pub enum ParcelError {
     CutMessage,
     /// A message that this side does not know.
     #[error(transparent)]
-    Message(#[from] serde_json::Error),
+    Message(#[from] postcard::Error),
 }
 
 impl Parcel {
@@ -411,7 +411,7 @@ impl Parcel {
     pub fn message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, ParcelError> {
         match self.next_raw()? {
             None => Ok(None),
-            Some(bytes) => Ok(Some(serde_json::from_slice(bytes)?)),
+            Some(bytes) => Ok(Some(postcard::from_bytes(bytes)?)),
         }
     }
 
@@ -428,6 +428,20 @@ impl Parcel {
         let bytes = rest.get(..length).ok_or(ParcelError::CutMessage)?;
         self.at += 4 + length;
         Ok(Some(bytes))
+    }
+}
+
+/// What is read by the names of its fields, which a compact message does not hold: its JSON text.
+mod as_json {
+    use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
+    use serde::ser::{Error as _, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&serde_json::to_string(value).map_err(S::Error::custom)?)
+    }
+
+    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        serde_json::from_str(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
