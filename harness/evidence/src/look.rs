@@ -1,6 +1,7 @@
 //! Looks twice, with a window between, and says what it means; repeatedly if asked.
 //!
-//! Invariant: a look waits only for its window; a [`Glance`] waits for nothing itself.
+//! Invariant: a look waits only for its window, and for servers that it is to ask; a [`Glance`] waits for nothing else
+//! than those itself.
 
 use crate::data::{Pid, Snapshot};
 use crate::diagnosis::{Diagnosis, Limits, diagnose};
@@ -70,11 +71,12 @@ pub fn watch(
 /// A look for a caller with an event loop of its own: the first snapshot is taken at the start, the second at the end, and
 /// the caller does what it likes for the [`Glance::rest`] between.
 ///
-/// It reads the agents' own records, as the looks of the stages do, but asks no server ([`Options::ask`] is off), and takes
-/// the default [`Limits`].
+/// It reads the agents' own records, as the looks of the stages do, and takes the default [`Limits`]. The agents' servers
+/// are asked if [`Glance::asking`] says so.
 #[derive(Debug)]
 pub struct Glance {
     roots: Vec<Pid>,
+    options: Options,
     before: Option<Snapshot>,
     due: Instant,
 }
@@ -91,7 +93,16 @@ impl Glance {
 
     /// With a first snapshot that is there already, if there is one; the second is due a `window` from now.
     pub fn after(roots: &[Pid], before: Option<Snapshot>, window: Duration) -> Glance {
-        Glance { roots: roots.to_vec(), before, due: Instant::now() + window }
+        let options = Options { records: true, ..Options::default() };
+        Glance { roots: roots.to_vec(), options, before, due: Instant::now() + window }
+    }
+
+    /// Has the agents' servers asked too, as the looks of the stages do, after the second snapshot: its end then takes as
+    /// long as they do to answer, half a second for each request at most ([`Options::ask`]), and belongs into a thread.
+    #[must_use]
+    pub fn asking(mut self) -> Glance {
+        self.options.ask = true;
+        self
     }
 
     /// How long until the second snapshot is due.
@@ -112,8 +123,7 @@ impl Glance {
     }
 
     fn take(&mut self) -> Look {
-        let options = Options { records: true, ..Options::default() };
-        let after = take(&self.roots, &options).unwrap_or_default();
+        let after = take(&self.roots, &self.options).unwrap_or_default();
         Look::of(self.before.take(), after, &Limits::default())
     }
 }

@@ -36,6 +36,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tell::Told;
 
@@ -50,6 +51,8 @@ pub const NOT_FOUND: u8 = 127;
 
 /// How much is read at once; also what is written at once, so that a pipe with any room takes it whole.
 const CHUNK: usize = 4_096;
+/// How long until it is seen that the servers have answered.
+const ASKS_REST: Duration = Duration::from_millis(10);
 /// How long processes that were killed may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
@@ -151,6 +154,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         dry: order.dry_run.then(Dry::default),
         last_look: None,
         glance: None,
+        asks: None,
         looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
         argv: order.argv,
         host,
@@ -237,6 +241,8 @@ struct Supervisor {
     looks: Option<Looks>,
     /// A look that a strategy has asked for.
     glance: Option<Glance>,
+    /// The end of that look: a server that is asked may take its time, and the command's output does not wait for it.
+    asks: Option<JoinHandle<Look>>,
     /// The last look of all.
     last_look: Option<Look>,
     /// The last line of its terminal or stdout.
@@ -279,6 +285,7 @@ impl Supervisor {
                 self.host.rest(),
                 self.looks.as_ref().filter(|_| self.exit.is_none()).map(Looks::rest),
                 self.glance.as_ref().map(Glance::rest),
+                self.asks.as_ref().map(|_| ASKS_REST),
             ];
             self.pump(rests.into_iter().flatten().min())?;
             let steps = self.host.tick();
@@ -287,7 +294,10 @@ impl Supervisor {
                 self.tell_plan();
             }
             if let Some(glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
-                let look = glance.end();
+                self.asks = Some(std::thread::spawn(|| glance.end()));
+            }
+            if let Some(asks) = self.asks.take_if(|asks| asks.is_finished()) {
+                let look = asks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 self.tell_look(&look);
                 let steps = self.host.see(&Seen::Looked(Box::new(look.diagnosis.clone())));
                 self.last_look = Some(look);
@@ -320,8 +330,8 @@ impl Supervisor {
                 Step::Signal { whom: Whom::Holders, .. } => {}
                 Step::Signal { signal, whom } => self.signal(signal, whom),
                 // strategies that ask at once share one look
-                Step::Look if self.glance.is_some() => {}
-                Step::Look => self.glance = Some(Glance::begin(&[self.run.pid])),
+                Step::Look if self.glance.is_some() || self.asks.is_some() => {}
+                Step::Look => self.glance = Some(Glance::begin(&[self.run.pid]).asking()),
                 // stdin belongs to the caller, and only the caller can end it; a look decides whether a process waits
                 // for it
                 Step::CloseStdin => {}
