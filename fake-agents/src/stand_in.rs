@@ -70,6 +70,7 @@ impl StandIn {
                 faults: scenario.faults.clone(),
                 inside: Vec::new(),
                 model_port: None,
+                tools: None,
                 stored: None,
             },
             env: scenario.env.clone(),
@@ -220,6 +221,7 @@ mod tests {
             faults: Vec::new(),
             inside: Vec::new(),
             model_port: None,
+            tools: None,
             stored: None,
         };
         let args = args.iter().map(|&arg| arg.to_owned()).collect();

@@ -17,7 +17,7 @@ use super::texts;
 use super::writer::{Ending, Writer};
 use crate::agent_host::AgentHost;
 use rehang_scenario::{
-    Canon, ToolDoes, VTime,
+    Canon, ToolDoes, ToolServer, VTime,
     turns::{Bash, Finish, Question, Response, Turn, responses},
 };
 use rehang_strategy::Acting;
@@ -67,6 +67,8 @@ pub struct Config {
     pub tool_faults: Vec<(u32, ToolDoes)>,
     /// The scripted response, from 0, that the model repeats for ever.
     pub repeats: Option<usize>,
+    /// The tool server that it is configured to use.
+    pub tools: Option<ToolServer>,
 }
 
 /// An effect that the world around is to carry out.
@@ -98,6 +100,16 @@ pub enum Effect {
         call: String,
         /// The command that is to run.
         bash: Box<Bash>,
+    },
+    /// The tool of the tool server is to be called.
+    CallTool {
+        /// The id of the call.
+        call: String,
+    },
+    /// A call of the tool server's tool is given up.
+    CancelTool {
+        /// The id of the call.
+        call: String,
     },
     /// A command is to be ended at once, by SIGKILL.
     Kill {
@@ -153,6 +165,8 @@ pub struct Engine {
     pub(super) ends: bool,
     aborting: bool,
     failed: bool,
+    /// Whether its tool server is connected.
+    pub(super) has_server: bool,
 }
 
 /// Counters that give ids and totals.
@@ -247,6 +261,7 @@ impl Engine {
             ends: false,
             aborting: false,
             failed: false,
+            has_server: false,
             config,
         };
         let turns = engine.config.turns.clone();
@@ -358,7 +373,7 @@ impl Engine {
     /// What is asked of a real model server, and the path of the scripted response that belongs to it.
     pub fn model_request(&self, conv: Conv) -> (ModelRequest, String) {
         let talk = &self.convs[conv.0];
-        let tool = |name: &&str| Tool { name: (*name).to_owned(), ..Tool::default() };
+        let tool = |name: &String| Tool { name: name.clone(), ..Tool::default() };
         let request = ModelRequest {
             model: self.config.release.model().to_owned(),
             stream: true,
@@ -390,6 +405,7 @@ impl Engine {
             ends,
             aborting,
             failed,
+            has_server,
         } = self;
         let Config {
             release: _, // not compared: it never changes
@@ -398,7 +414,9 @@ impl Engine {
             turns: _,       // not compared: they never change
             tool_faults: _, // not compared: they never change; the calls are counted
             repeats: _,     // not compared: it never changes
+            tools: _,       // not compared: it never changes
         } = config;
+        canon.flag(*has_server);
         hooks.canon(canon);
         inside.canon(canon);
         writer.canon(canon);
@@ -456,7 +474,8 @@ impl Engine {
         }
         self.note(Fact::Busy { session, busy: true });
         let tools = self.tools();
-        let init = self.writer.init(self.mode, &tools);
+        let server = self.config.tools.as_ref().map(|server| (server, self.has_server));
+        let init = self.writer.init(self.mode, &tools, server);
         self.effects.push(Effect::Emit(init));
         let orphan = blocks.iter().find(|block| block["type"] == "tool_result");
         let orphan = orphan.map(|block| block["tool_use_id"].as_str().unwrap_or_default().to_owned());

@@ -42,6 +42,40 @@ impl Release {
         }
     }
 
+    /// How long it waits for the handshake of its tool server before it begins without it (recorded over HTTP for 2.0.77
+    /// and 2.1.329; for 1.0.128 the same as for 2.0.77 is assumed).
+    pub fn server_limit(self) -> Span {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => Span::secs(30),
+            Release::V2_1_329 => Span::secs(25),
+        }
+    }
+
+    /// How long a tool server may be silent in a call before the call is given up (recorded for 2.1.329, whose words name
+    /// `CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT`; none within 400 s for 2.0.77; none for 1.0.128 is assumed).
+    pub fn call_limit(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => None,
+            Release::V2_1_329 => Some(Span::secs(300)),
+        }
+    }
+
+    /// How long after the connection broke off in the middle of a call the call is given up (recorded for 2.1.329).
+    pub fn dropped_limit(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => None,
+            Release::V2_1_329 => Some(Span::secs(120)),
+        }
+    }
+
+    /// How often a call of a tool server's tool says that it still runs (recorded for 2.1.329).
+    pub fn tool_beats(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => None,
+            Release::V2_1_329 => Some(Span::secs(30)),
+        }
+    }
+
     /// The model that it names (recorded).
     pub fn model(self) -> &'static str {
         match self {

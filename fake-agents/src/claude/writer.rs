@@ -6,7 +6,7 @@
 use super::args::Mode;
 use super::release::{CWD, Release};
 use super::texts;
-use rehang_scenario::{Canon, Span};
+use rehang_scenario::{Canon, Span, ToolServer};
 use serde_json::{Map, Value, json};
 
 /// Writes messages for one session.
@@ -114,17 +114,39 @@ impl Writer {
         self.model.as_deref().unwrap_or(self.release.model())
     }
 
+    /// A call says that it still runs (recorded; 2.1.329).
+    pub fn tool_progress(&mut self, call: &str, tool: &str, nth: u32, seconds: u64) -> Value {
+        json!({
+            "type": "tool_progress", "tool_use_id": format!("{call}-heartbeat-{nth}"), "tool_name": tool,
+            "parent_tool_use_id": call, "elapsed_time_seconds": seconds, "heartbeat": true,
+            "session_id": self.session, "uuid": self.uuid(),
+        })
+    }
+
+    /// The list of tool servers (recorded: connected; 2.0.77 and 2.1.329 without an answer to `initialize`).
+    fn servers(&self, server: Option<(&ToolServer, bool)>) -> Vec<Value> {
+        let one = |(server, connected): (&ToolServer, bool)| {
+            let status = if connected { "connected" } else { "failed" };
+            let mut one = json!({"name": server.name, "status": status});
+            if self.release == Release::V2_1_329 {
+                one["source"] = "dynamic".into();
+            }
+            one
+        };
+        server.map(one).into_iter().collect()
+    }
+
     /// The next id in the form of a UUID.
     pub fn uuid(&mut self) -> String {
         self.uuids += 1;
         format!("00000000-0000-4000-8000-{:012x}", self.uuids)
     }
 
-    /// The message `system/init`.
-    pub fn init(&mut self, mode: Mode, tools: &[&str]) -> Value {
+    /// The message `system/init`; `server`: its tool server, and whether that is connected.
+    pub fn init(&mut self, mode: Mode, tools: &[String], server: Option<(&ToolServer, bool)>) -> Value {
         let mut m = json!({
             "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
-            "mcp_servers": [], "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
+            "mcp_servers": self.servers(server), "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
         });
         let newest = self.release == Release::V2_1_329;
         if newest {

@@ -54,6 +54,7 @@ impl Setup {
             faults: self.faults.clone(),
             inside: self.inside.clone(),
             model_port: self.model_port,
+            tools: None,
             stored: None,
         };
         let program = self.agent.kind().fake();

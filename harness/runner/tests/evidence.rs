@@ -46,7 +46,7 @@ const NAMES: [(&str, &[&str]); 16] = [
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 16] = [
+const MISSED: [(&str, &str, &str); 17] = [
     ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
     ("child", "sleep", "a command that prints for ever is at work"),
     ("timer", "sleep", "a program that prints for ever is at work"),
@@ -69,6 +69,11 @@ const MISSED: [(&str, &str, &str); 16] = [
     ("permission", "no-connection", "Gemini CLI keeps no record that says what it asks, and asks nobody"),
     ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
     ("question", "no-connection", "its lists of asks fail, so that nobody reads what it asks"),
+    (
+        "tool",
+        "peer-keepalive",
+        "called waiting on purpose: a tool server that works says that it lives in the same way",
+    ),
     ("worker", "never-ends", "the companion's worker is no process of the cell"),
     ("worker", "serves", "the companion's worker is no process of the cell"),
 ];

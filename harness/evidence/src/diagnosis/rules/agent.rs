@@ -18,6 +18,9 @@ const BESIDE_NS: u64 = 3_000_000_000;
 /// user's number (2.1.329).
 const INBOX: &str = "cc-socks";
 
+/// What the name of a tool server's tool begins with in Claude Code.
+const OF_SERVER: &str = "mcp__";
+
 /// What an agent says of itself.
 pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
     let agent = record(view, process.pid)?;
@@ -175,6 +178,14 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     Some(Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).rank(rank::SAID))
 }
 
+/// The tool of a tool server whose result an agent waits for, if its record has no other call without a result: its model
+/// has said all that it will for now.
+pub fn owed_tool<'a>(view: &View<'a>, process: &Process) -> Option<&'a str> {
+    let running = &record(view, process.pid)?.running;
+    let all = running.iter().all(|tool| tool.starts_with(OF_SERVER));
+    running.first().filter(|_| all).map(String::as_str)
+}
+
 fn record<'a>(view: &View<'a>, pid: Pid) -> Option<&'a Agent> {
     view.after.agents.iter().find(|agent| agent.pid == pid)
 }
@@ -276,7 +287,7 @@ fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
     let sources = record.sources.join(", ");
     if let Some(tool) = record.running.first() {
         let (mechanism, why) = match tool.as_str() {
-            tool if tool.starts_with("mcp__") => ("X2", "which a tool server owes it"),
+            tool if tool.starts_with(OF_SERVER) => ("X2", "which a tool server owes it"),
             // of opencode: only a tool whose session is idle is listed as running
             tool if tool == "task" || tool.starts_with("task: ") => ("E9", "a subagent whose own session is idle"),
             _ => ("B13", "of which nothing runs: no command, no connection"),
