@@ -5,7 +5,7 @@
 
 use super::args::Mode;
 use super::asks::Ask;
-use super::engine::{Answerer, Conv, Effect, Engine};
+use super::engine::{Answerer, Conv, Effect, Engine, Server};
 use super::hooks::Gate;
 use super::release::Release;
 use super::texts;
@@ -17,6 +17,9 @@ use rehang_scenario::{
 use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 use serde_json::{Value, json};
+
+/// What the name of a tool server's tool begins with.
+pub(super) const OF_SERVER: &str = "mcp__";
 
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -134,7 +137,7 @@ impl Call {
             State::Asking(ask) => Some(ask.word()),
             State::Running | State::Stuck if self.name == "Bash" => Some("bash"),
             State::Stuck => Some("tool"),
-            State::Running if self.name.starts_with("mcp__") => Some("tool"),
+            State::Running if self.name.starts_with(OF_SERVER) => Some("tool"),
             _ => None,
         }
     }
@@ -188,6 +191,7 @@ pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
                 "Write" => json!({"file_path": at, "content": ""}),
                 "Edit" => json!({"file_path": at, "old_string": "", "new_string": ""}),
                 "WebFetch" => json!({"url": at, "prompt": ""}),
+                name if name.starts_with(OF_SERVER) => json!({}),
                 _ => json!({"patterns": permit.patterns}),
             };
             return Some(ToolCall { id: id.to_owned(), name, input });
@@ -208,7 +212,7 @@ impl Engine {
             let at = tools.iter().position(|tool| tool.as_str() > "Grep" && tool != "Task").unwrap_or(tools.len());
             tools.splice(at..at, ["Glob", "Grep"].map(str::to_owned));
         }
-        tools.extend(self.config.tools.iter().filter(|_| self.has_server).map(tool_of));
+        tools.extend(self.config.tools.iter().filter(|_| self.server == Server::Connected).map(tool_of));
         let without_bash = self.config.release == Release::V2_1_329 && disallowed("Bash");
         tools.retain(|tool| !(disallowed(tool) || without_bash && tool == "Monitor"));
         tools
@@ -662,12 +666,12 @@ fn covers(rule: &str, tool: &str, detail: &str) -> bool {
 
 /// What a tool of a server is called.
 fn tool_of(server: &ToolServer) -> String {
-    format!("mcp__{}__{}", server.name, server.tool)
+    format!("{OF_SERVER}{}__{}", server.name, server.tool)
 }
 
 fn permit_tool(permit: &Permit) -> String {
     match permit.tool.as_str() {
-        tool if tool.starts_with("mcp__") => tool.to_owned(),
+        tool if tool.starts_with(OF_SERVER) => tool.to_owned(),
         "webfetch" => "WebFetch".to_owned(),
         "websearch" => "WebSearch".to_owned(),
         "multiedit" => "MultiEdit".to_owned(),

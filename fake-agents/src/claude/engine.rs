@@ -140,6 +140,17 @@ pub enum Effect {
     Strip(&'static str),
 }
 
+/// How a tool server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Server {
+    /// It has not answered, or cannot be reached.
+    Failed,
+    /// It has answered, and not said which tools it has.
+    WithoutList,
+    /// Its tool can be called.
+    Connected,
+}
+
 /// The state machine of one process.
 pub struct Engine {
     pub(super) config: Config,
@@ -165,8 +176,8 @@ pub struct Engine {
     pub(super) ends: bool,
     aborting: bool,
     failed: bool,
-    /// Whether its tool server is connected.
-    pub(super) has_server: bool,
+    /// How its tool server is.
+    pub(super) server: Server,
 }
 
 /// Counters that give ids and totals.
@@ -261,7 +272,7 @@ impl Engine {
             ends: false,
             aborting: false,
             failed: false,
-            has_server: false,
+            server: Server::Failed,
             config,
         };
         let turns = engine.config.turns.clone();
@@ -405,7 +416,7 @@ impl Engine {
             ends,
             aborting,
             failed,
-            has_server,
+            server,
         } = self;
         let Config {
             release: _, // not compared: it never changes
@@ -416,7 +427,7 @@ impl Engine {
             repeats: _,     // not compared: it never changes
             tools: _,       // not compared: it never changes
         } = config;
-        canon.flag(*has_server);
+        canon.num(*server as u64);
         hooks.canon(canon);
         inside.canon(canon);
         writer.canon(canon);
@@ -474,7 +485,7 @@ impl Engine {
         }
         self.note(Fact::Busy { session, busy: true });
         let tools = self.tools();
-        let server = self.config.tools.as_ref().map(|server| (server, self.has_server));
+        let server = self.config.tools.as_ref().map(|server| (server, self.server));
         let init = self.writer.init(self.mode, &tools, server);
         self.effects.push(Effect::Emit(init));
         let orphan = blocks.iter().find(|block| block["type"] == "tool_result");

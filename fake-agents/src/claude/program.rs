@@ -6,7 +6,7 @@
 use super::args::{Args, Format};
 use super::bash::{self, Running};
 use super::calls::BashEnd;
-use super::engine::{Answerer, Config, Effect, Engine};
+use super::engine::{Answerer, Config, Effect, Engine, Server};
 use super::hooks::{Gate, HookRun};
 use super::models::{Came, Models};
 use super::release::Release;
@@ -230,7 +230,7 @@ impl Fake {
         }
         if let Some(came) = self.tools.poll(os) {
             match came {
-                tools::Came::Ready => self.engine.has_server = true,
+                tools::Came::Ready => self.engine.server = Server::Connected,
                 tools::Came::Result(call, result) => self.engine.tool_answered(os.now(), &call, result),
                 tools::Came::Failed => {}
                 tools::Came::Beat(call, nth, seconds) => self.engine.tool_beats(&call, nth, seconds),
@@ -238,6 +238,9 @@ impl Fake {
             return true;
         }
         if let Some(prompt) = self.tools.due_prompt() {
+            if self.tools.is_initialized() && self.engine.server == Server::Failed {
+                self.engine.server = Server::WithoutList;
+            }
             self.engine.prompt(os.now(), prompt);
             return true;
         }

@@ -8,7 +8,7 @@ use super::texts;
 use crate::mcp::{self, Client};
 use crate::model_source::earliest;
 use rehang_os::os::{Os, Wait};
-use rehang_scenario::{Canon, Span, VTime, plan::Tools};
+use rehang_scenario::{Canon, Span, Transport, VTime, plan::Tools};
 use serde_json::Value;
 
 /// The name of the client in the handshake (recorded).
@@ -20,8 +20,9 @@ pub(super) struct ToolClient {
     plan: Option<Tools>,
     release: Release,
     client: Option<Client>,
-    /// When the handshake is given up.
+    /// When the handshake is given up, and whether its first half is over.
     until: Option<VTime>,
+    initialized: bool,
     call: Option<Open>,
     /// The first prompt, until the handshake is over.
     pub prompt: Option<Vec<Value>>,
@@ -54,7 +55,7 @@ pub(super) enum Came {
 impl ToolClient {
     /// The client of this server, if there is one; it has not begun.
     pub fn new(plan: Option<Tools>, release: Release) -> ToolClient {
-        ToolClient { plan, release, client: None, until: None, call: None, prompt: None }
+        ToolClient { plan, release, client: None, until: None, initialized: false, call: None, prompt: None }
     }
 
     /// Begins the handshake, if there is a server.
@@ -71,7 +72,12 @@ impl ToolClient {
     /// What has come of the server.
     pub fn poll(&mut self, os: &mut dyn Os) -> Option<Came> {
         let client = self.client.as_mut()?;
-        match client.poll(os) {
+        let came = client.poll(os);
+        if client.is_initialized() && !std::mem::replace(&mut self.initialized, true) {
+            let limit = self.release.list_limit().map(|limit| os.now() + limit);
+            self.until = limit.or(self.until);
+        }
+        match came {
             Some(mcp::Came::Ready) => return Some(Came::Ready),
             Some(mcp::Came::Failed) => return Some(Came::Failed),
             Some(mcp::Came::Result(id, result)) => {
@@ -92,21 +98,26 @@ impl ToolClient {
         }
         let server = &self.plan.as_ref()?.server;
         let call = self.call.as_mut()?;
-        if call.until.is_some_and(|until| until <= os.now()) {
-            let call = self.call.take()?;
-            client.give_up(os, &call.id);
-            let why = match (call.dropped, self.release.call_limit()) {
-                (false, Some(limit)) => texts::server_silent(&server.name, &server.tool, limit),
-                _ => texts::server_dropped(&server.name, &server.tool),
-            };
-            return Some(Came::Result(call.id, Err(why)));
+        // what is due at the same instant as the limit comes before it (recorded)
+        if let Some(every) = self.release.tool_beats().filter(|every| call.next_beat(*every) <= os.now()) {
+            call.beats += 1;
+            return Some(Came::Beat(call.id.clone(), call.beats - 1, u64::from(call.beats) * every.as_ms() / 1_000));
         }
-        let every = self.release.tool_beats()?;
-        if call.next_beat(every) > os.now() {
+        if call.until.is_none_or(|until| until > os.now()) {
             return None;
         }
-        call.beats += 1;
-        Some(Came::Beat(call.id.clone(), call.beats - 1, u64::from(call.beats) * every.as_ms() / 1_000))
+        let call = self.call.take()?;
+        client.give_up(os, &call.id);
+        let why = match (call.dropped, self.release.call_limit()) {
+            (false, Some(limit)) => texts::server_silent(&server.name, &server.tool, limit),
+            _ => texts::server_dropped(&server.name, &server.tool),
+        };
+        Some(Came::Result(call.id, Err(why)))
+    }
+
+    /// Whether the server has answered `initialize`.
+    pub fn is_initialized(&self) -> bool {
+        self.initialized
     }
 
     /// The first prompt, once the handshake is over.
@@ -119,7 +130,8 @@ impl ToolClient {
         if !self.client.as_mut().is_some_and(|client| client.call(os, id)) {
             return false;
         }
-        let until = self.release.call_limit().map(|limit| os.now() + limit);
+        let is_http = self.plan.as_ref().is_some_and(|plan| plan.server.over == Transport::Http);
+        let until = self.release.call_limit().filter(|_| is_http).map(|limit| os.now() + limit);
         self.call = Some(Open { id: id.to_owned(), began: os.now(), until, dropped: false, beats: 0 });
         true
     }
@@ -155,10 +167,11 @@ impl ToolClient {
             release: _, // not compared: it never changes
             client,
             until,
+            initialized,
             call,
             prompt,
         } = self;
-        canon.flag(client.is_some()).flag(prompt.is_some()).flag(call.is_some());
+        canon.flag(*initialized).flag(client.is_some()).flag(prompt.is_some()).flag(call.is_some());
         if let Some(client) = client {
             client.canon(canon);
         }

@@ -4,6 +4,8 @@
 //! only on what was said before it.
 
 use super::args::Mode;
+use super::calls::OF_SERVER;
+use super::engine::Server;
 use super::release::{CWD, Release};
 use super::texts;
 use rehang_scenario::{Canon, Span, ToolServer};
@@ -123,10 +125,14 @@ impl Writer {
         })
     }
 
-    /// The list of tool servers (recorded: connected; 2.0.77 and 2.1.329 without an answer to `initialize`).
-    fn servers(&self, server: Option<(&ToolServer, bool)>) -> Vec<Value> {
-        let one = |(server, connected): (&ToolServer, bool)| {
-            let status = if connected { "connected" } else { "failed" };
+    /// The list of tool servers (recorded).
+    fn servers(&self, server: Option<(&ToolServer, Server)>) -> Vec<Value> {
+        let one = |(server, is): (&ToolServer, Server)| {
+            let status = match is {
+                Server::Failed => "failed",
+                Server::WithoutList => self.release.without_list(),
+                Server::Connected => "connected",
+            };
             let mut one = json!({"name": server.name, "status": status});
             if self.release == Release::V2_1_329 {
                 one["source"] = "dynamic".into();
@@ -142,8 +148,8 @@ impl Writer {
         format!("00000000-0000-4000-8000-{:012x}", self.uuids)
     }
 
-    /// The message `system/init`; `server`: its tool server, and whether that is connected.
-    pub fn init(&mut self, mode: Mode, tools: &[String], server: Option<(&ToolServer, bool)>) -> Value {
+    /// The message `system/init`; `server`: its tool server, and how that is.
+    pub fn init(&mut self, mode: Mode, tools: &[String], server: Option<(&ToolServer, Server)>) -> Value {
         let mut m = json!({
             "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
             "mcp_servers": self.servers(server), "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
@@ -295,7 +301,21 @@ impl Writer {
         if self.release > Release::V1_0_128 {
             add(&mut message, json!({"context_management": null}));
         }
-        self.envelope("assistant", message, parent)
+        let meta = self.tool_use_meta(block);
+        let mut m = self.envelope("assistant", message, parent);
+        if let Some(meta) = meta {
+            add(&mut m, json!({"tool_use_meta": [meta]}));
+        }
+        m
+    }
+
+    /// How a call of a tool server's tool is shown (recorded; 2.1.329).
+    fn tool_use_meta(&self, block: &Value) -> Option<Value> {
+        let name = block["name"].as_str().filter(|_| self.release == Release::V2_1_329)?;
+        let (server, tool) = name.strip_prefix(OF_SERVER)?.split_once("__")?;
+        let mut letters = tool.chars();
+        let shown: String = letters.next()?.to_uppercase().chain(letters).collect();
+        Some(json!({"id": block["id"], "display_name": shown, "server_display_name": server, "tool_name": tool}))
     }
 
     /// The text of an API error, as if the model said it: in the middle of a response, whose stop reason it has, or at

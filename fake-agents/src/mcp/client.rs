@@ -131,6 +131,11 @@ impl Client {
         matches!(self.state, State::Shakes(_))
     }
 
+    /// Whether the server has answered `initialize`.
+    pub(crate) fn is_initialized(&self) -> bool {
+        !matches!(self.state, State::Shakes(0) | State::Failed)
+    }
+
     /// Calls the tool; `false` if the server cannot be asked now.
     pub(crate) fn call(&mut self, os: &mut dyn Os, call: &str) -> bool {
         if self.state != State::Ready {

@@ -6,8 +6,10 @@
 
 mod client;
 mod server;
+mod start;
 
 pub(crate) use client::{Came, Client};
+pub use start::start;
 
 use rehang_os::os::{CannotStart, Program};
 use rehang_scenario::ToolServer;

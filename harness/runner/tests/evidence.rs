@@ -23,7 +23,7 @@ use std::process::ExitCode;
 const EVERY: Span = Span::secs(10);
 
 /// What the judge calls a hang, and the signatures that name the same.
-const NAMES: [(&str, &[&str]); 16] = [
+const NAMES: [(&str, &[&str]); 17] = [
     ("question", &["question-open"]),
     ("permission", &["permission-open"]),
     // a terminal is a standard input too
@@ -32,6 +32,7 @@ const NAMES: [(&str, &[&str]); 16] = [
     ("pipe", &["stray-holds-pipe", "stray-writes-pipe", "stdout-undrained", "stderr-undrained", "mutual-pipe"]),
     ("bash", &["tool-lost", "never-ends", "unreaped", "stray-holds-pipe"]),
     ("tool", &["tool-lost"]),
+    ("message", &["host-silent"]),
     ("child", &["never-ends", "stray-holds-pipe", "unreaped", "fifo-open", "file-lock"]),
     ("nothing", &["never-ends"]),
     ("model", &["model-silent"]),

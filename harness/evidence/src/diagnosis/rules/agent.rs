@@ -334,6 +334,35 @@ fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a 
     view.living_children(process.pid).filter(|child| !kind::helper(child))
 }
 
+/// In the middle of a turn, an agent that takes messages of its host on its standard input, while nothing else is under way:
+/// what its host has to say is all that can still come.
+fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait]) -> Option<Finding> {
+    if record.name != "claude" || record.turn != "open" || !kind::is_hosted(process) {
+        return None;
+    }
+    let stdin = waits.iter().find_map(|wait| match wait.on {
+        On::Input(0) => process.fd(0).filter(|fd| matches!(fd.what, Object::Pipe { .. } | Object::Socket { .. })),
+        _ => None,
+    })?;
+    let hosts = view.other_end(process, stdin, true);
+    if hosts.is_empty() || hosts.contains(&process.pid) {
+        return None;
+    }
+    let (pid, name, host) = (process.pid, view.name(process.pid), view.names(&hosts));
+    let text = format!(
+        "{name} waits for its host in the middle of a turn: {host} holds its standard input open and writes nothing"
+    );
+    let ends = format!(
+        "a line of {host}, such as the control_response to the last control_request; next time, a limit on what the host answers; from outside: {}",
+        end_it(view, pid)
+    );
+    let because = format!(
+        "its turn is open by its own record ({}), and it has no connection, no command and no other input; what it has asked its host, if anything, was not seen: an answer that got lost inside it looks the same",
+        record.sources.join(", ")
+    );
+    Some(Finding::hung(pid, "host-silent", "P4", text).ends(ends).because(because))
+}
+
 /// An agent of which nothing is under way: no connection, no child, no input.
 pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let agent = view.agent(process.pid)?;
@@ -368,6 +397,9 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     }
     if let Some(lost) = record.and_then(|record| lost(view, process, record)) {
         return Some(lost);
+    }
+    if let Some(owes) = record.and_then(|record| host_owes(view, process, record, waits)) {
+        return Some(owes);
     }
     let timer = waits.iter().filter(|wait| wait.on == On::Clock).find_map(|wait| left(wait.limit));
     let child = if view.living_children(pid).next().is_some() { "command" } else { "child" };
