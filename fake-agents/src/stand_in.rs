@@ -63,6 +63,9 @@ impl StandIn {
                 Place::Wire | Place::Agent | Place::Model => {}
             }
         }
+        if scenario.tool_server.is_some() {
+            return Err("its tool server is a process of the stage's own, and a fake runs alone");
+        }
         Ok(StandIn {
             plan: Plan {
                 agent: scenario.agent.clone(),

@@ -3,6 +3,8 @@
 //!
 //! Invariant: the first prompt is given to the engine once, after the handshake; a call ends once.
 
+use super::behaviours::Known::{Read, Recorded};
+use super::behaviours::{ALL, Behaviour, V2, V21, b};
 use super::release::Release;
 use super::texts;
 use crate::mcp::{self, Client};
@@ -10,6 +12,53 @@ use crate::model_source::earliest;
 use rehang_os::os::{Os, Wait};
 use rehang_scenario::{Canon, Span, Transport, VTime, plan::Tools};
 use serde_json::Value;
+
+/// What is known of tool servers; part of [`super::behaviours`].
+pub(super) const BEHAVIOURS: &[Behaviour] = &[
+    b(
+        "a tool server over HTTP that answers by a stream or by JSON: its tool is offered, and its result told",
+        &[V2, V21],
+        Recorded,
+        "scenario/mcp-http, scenario/mcp-http-json",
+    ),
+    b(
+        "the order of the requests to it, and a GET that may be refused; 2.1.329's `server/discover` before it is left out",
+        &[V2, V21],
+        Recorded,
+        "scenario/mcp-http",
+    ),
+    b(
+        "no answer to initialize: it begins without the server after 30 s (2.1.329: 25 s)",
+        &[V2, V21],
+        Recorded,
+        "scenario/mcp-http-init-mute",
+    ),
+    b(
+        "no list of tools: it begins without them after 60 s (2.1.329: 25 s in all)",
+        &[V2, V21],
+        Recorded,
+        "scenario/mcp-http-list-stall",
+    ),
+    b(
+        "a call that is never answered, also when its stream ends or its server dies: waited for without limit",
+        &[V2],
+        Recorded,
+        "scenario/mcp-http-call-stall, scenario/mcp-http-call-cut, scenario/mcp-http-call-dies",
+    ),
+    b(
+        "such a call is given up after 300 s, or 120 s after its server died, and says every 30 s that it runs",
+        &[V21],
+        Recorded,
+        "scenario/mcp-http-call-stall, scenario/mcp-http-call-cut, scenario/mcp-http-call-dies",
+    ),
+    b("comments on the stream of a call are no answer", &[V2, V21], Read, "UPSTREAM.md, mcp-http-keep-alive"),
+    b(
+        "all of this, of 2.0.77 over HTTP, also in 1.0.128, and calls without a limit over stdio",
+        ALL,
+        Read,
+        "UPSTREAM.md, mcp-http-* and mcp-call-never-returns",
+    ),
+];
 
 /// The name of the client in the handshake (recorded).
 const NAME: &str = "claude-code";

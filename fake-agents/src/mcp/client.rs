@@ -2,8 +2,9 @@
 //!
 //! The order is recorded from Claude Code 2.0.77 and 2.1.329 and opencode 1.2.15 and 1.18.33, over HTTP: `initialize`,
 //! `notifications/initialized`, a `GET` for what the server says by itself, `tools/list`; then each `tools/call`. A call whose
-//! stream ends without the response stays open (recorded for the same releases). Invariant: one request at a time is under
-//! way; what is answered is answered once.
+//! stream ends without the response stays open (recorded for the same releases). The releases send the `GET` and the list at
+//! the same time, this client one after the other. Invariant: one request at a time is under way; what is answered is
+//! answered once.
 
 use super::argv;
 use crate::outgoing::Outgoing;
@@ -452,4 +453,34 @@ fn event(events: &mut sse::Decoder, id: u64) -> Option<Result<Value, Value>> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the recording of a release says that its client asked, in order.
+    fn recorded(release: &str) -> Vec<String> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+        let path = format!("{folder}/{release}/scenario/mcp-http.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let asked = lines.filter(|line| line["dir"] == "TOOLS").map(|line| line["msg"].clone());
+        asked.map(|msg| msg["asks"].as_str().or(msg["method"].as_str()).unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_releases() {
+        let own = HANDSHAKE.iter().chain([&Asks::Call]).map(|asks| match asks {
+            Asks::Initialize => "initialize",
+            Asks::Initialized => "notifications/initialized",
+            Asks::Stream => "GET",
+            Asks::List => "tools/list",
+            Asks::Call => "tools/call",
+        });
+        let own: Vec<&str> = own.collect();
+        assert_eq!(recorded("claude-2.0.77"), own);
+        // what it asks first, and a server of an older revision does not know
+        assert_eq!(recorded("claude-2.1.329"), [&["server/discover"], own.as_slice()].concat());
+    }
 }

@@ -102,3 +102,44 @@ fn db() -> String {
 fn query() -> String {
     "query".to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::playable::impossible;
+    use crate::{Scenario, load, to_toml};
+
+    fn with(more: &str, agent: &str) -> Scenario {
+        let text = format!(
+            "title = \"t\"\nmechanism = \"X2\"\nagent = {agent}\nturns = [{{ say = \"x\" }}]\ntool-server = {{ {more} }}\n[[expect]]\noutcome = \"completed\"\n"
+        );
+        let family = load("x.toml", text.as_bytes()).into_result().unwrap_or_else(|e| panic!("{e}"));
+        family.variants.into_iter().next().unwrap().scenario
+    }
+
+    const CLAUDE: &str = "{ claude = { as = \"2.0.77\", mode = \"json\" } }";
+
+    #[test]
+    fn a_tool_server_is_written_as_it_is_read() {
+        for more in ["", "over = \"stdio\"", "output = \"a\", fault = { at = \"call\", does = { pause = \"3s\" } }"] {
+            let scenario = with(more, CLAUDE);
+            let again =
+                load("x.toml", to_toml(&scenario, None).as_bytes()).into_result().unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(again.variants[0].scenario.tool_server, scenario.tool_server, "{more}");
+        }
+    }
+
+    #[test]
+    fn what_no_server_can_be_is_refused() {
+        let paths = |more: &str, agent: &str| -> Vec<String> {
+            impossible(&with(more, agent)).into_iter().map(|thing| thing.path).collect()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(paths("answers = \"json\"", CLAUDE), none);
+        assert_eq!(paths("", "{ opencode = { as = \"1.2.15\", mode = \"run\" } }"), ["tool-server"]);
+        assert_eq!(paths("name = \"a_b\"", CLAUDE), ["tool-server.name"]);
+        assert_eq!(paths("tool = \"\"", CLAUDE), ["tool-server.tool"]);
+        let fault = "fault = { at = \"call\", does = { keep-alive = \"0s\" } }";
+        assert_eq!(paths(fault, CLAUDE), ["tool-server.fault.does"]);
+        assert_eq!(paths(&format!("output = \"{}\"", "x".repeat(16_385)), CLAUDE), ["tool-server.output"]);
+    }
+}
