@@ -212,8 +212,8 @@ impl ToolClient {
 
     pub fn canon(&self, canon: &mut Canon) {
         let Self {
-            plan: _,    // not compared: it never changes
-            release: _, // not compared: it never changes
+            plan: _, // not compared: it never changes
+            release,
             client,
             until,
             initialized,
@@ -224,9 +224,10 @@ impl ToolClient {
         if let Some(client) = client {
             client.canon(canon);
         }
-        canon.deadline(until.filter(|_| self.shakes()));
+        let shakes = client.as_ref().is_some_and(Client::shakes);
+        canon.deadline(until.filter(|_| shakes));
         if let Some(Open { id, began, until, dropped, beats }) = call {
-            let beat = self.release.tool_beats().map(|every| *began + nth_beat(every, *beats));
+            let beat = release.tool_beats().map(|every| *began + nth_beat(every, *beats));
             canon.text(id).deadline(*until).flag(*dropped).num((*beats).into()).deadline(beat);
         }
     }

@@ -5,6 +5,7 @@
 //! at a time, in the order of the protocol.
 
 mod client;
+mod connection;
 mod server;
 mod start;
 

@@ -406,7 +406,7 @@ impl Program for Served {
             match state {
                 State::Free => canon.num(0),
                 State::Silent => canon.num(1),
-                State::Alive(at, _) => canon.num(2).deadline(Some(*at)),
+                State::Alive(at, pause) => canon.num(2).deadline(Some(*at)).num(pause.as_ms()),
                 State::Later(at, text) => canon.num(3).deadline(Some(*at)).text(text),
             };
         });
