@@ -5,7 +5,8 @@
 
 use crate::model_server;
 use rehang_os::alone::Setup;
-use rehang_scenario::{AgentKind, Place, Scenario, agents, plan::Plan};
+use rehang_scenario::plan::{Plan, Tools};
+use rehang_scenario::{AgentKind, Place, Scenario, Transport, agents};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -63,7 +64,8 @@ impl StandIn {
                 Place::Wire | Place::Agent | Place::Model => {}
             }
         }
-        if scenario.tool_server.is_some() {
+        let tools = scenario.tool_server.as_ref();
+        if tools.is_some_and(|server| server.over == Transport::Http) {
             return Err("its tool server is a process of the stage's own, and a fake runs alone");
         }
         Ok(StandIn {
@@ -73,7 +75,7 @@ impl StandIn {
                 faults: scenario.faults.clone(),
                 inside: Vec::new(),
                 model_port: None,
-                tools: None,
+                tools: tools.cloned().map(|server| Tools { server, port: None }),
                 stored: None,
             },
             env: scenario.env.clone(),
