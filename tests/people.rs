@@ -193,6 +193,7 @@ impl Person {
             faults: Vec::new(),
             inside: Vec::new(),
             model_port: None,
+            tools: None,
             stored: None,
         };
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;

@@ -39,6 +39,7 @@ impl AgentHost {
             faults: Vec::new(),
             inside: self.names().map(str::to_owned).collect(),
             model_port: None,
+            tools: None,
             stored: None,
         };
         let plan = (!self.is_empty()).then(|| serde_json::to_string(&plan).ok())??;

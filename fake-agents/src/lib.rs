@@ -9,6 +9,7 @@ mod bench;
 pub mod claude;
 pub mod codex;
 pub mod gemini;
+pub mod mcp;
 pub mod model_server;
 mod model_source;
 pub mod opencode;

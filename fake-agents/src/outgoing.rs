@@ -16,9 +16,19 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Adds a text.
     pub fn push(&mut self, text: &str) {
+        self.push_bytes(text.as_bytes());
+    }
+
+    /// Adds bytes.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
         if !self.broken {
-            self.bytes.extend_from_slice(text.as_bytes());
+            self.bytes.extend_from_slice(bytes);
         }
+    }
+
+    /// Whether all that was added is out.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     /// Writes as much as is taken; returns whether all is out. Where the reader is gone (EPIPE) the stream is broken,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each agent that a file can name has exactly one persona here, and each of its names starts it.
 
-use crate::{Behaviour, ReleaseError, claude, codex, gemini, opencode, stand_in, tool};
+use crate::{Behaviour, ReleaseError, claude, codex, gemini, mcp, opencode, stand_in, tool};
 use rehang_os::{CannotStart, Fakes, Program, Programs};
 use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, AgentKind, Mode, agents};
@@ -120,8 +120,9 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
 
 /// The names that a fake can be started under.
 pub fn names() -> &'static [&'static str] {
-    static NAMES: LazyLock<Vec<&str>> =
-        LazyLock::new(|| PERSONAS.iter().flat_map(|persona| persona.kind.programs).copied().collect());
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        PERSONAS.iter().flat_map(|persona| persona.kind.programs).copied().chain([mcp::NAME]).collect()
+    });
     &NAMES
 }
 
@@ -137,6 +138,9 @@ pub const BUILD_ARG: &str = "--build";
 /// An unknown program, or arguments that do not fit.
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let name = rehang_os::os::program_name(argv);
+    if name == mcp::NAME {
+        return mcp::program(argv);
+    }
     let persona = named(name).ok_or_else(|| CannotStart::new(format!("no fake is called `{name}`")))?;
     (persona.program)(argv, plan)
 }

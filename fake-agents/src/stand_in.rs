@@ -5,7 +5,8 @@
 
 use crate::model_server;
 use rehang_os::alone::Setup;
-use rehang_scenario::{AgentKind, Place, Scenario, agents, plan::Plan};
+use rehang_scenario::plan::{Plan, Tools};
+use rehang_scenario::{AgentKind, Place, Scenario, Transport, agents};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -63,6 +64,10 @@ impl StandIn {
                 Place::Wire | Place::Agent | Place::Model => {}
             }
         }
+        let tools = scenario.tool_server.as_ref();
+        if tools.is_some_and(|server| server.over == Transport::Http) {
+            return Err("its tool server is a process of the stage's own, and a fake runs alone");
+        }
         Ok(StandIn {
             plan: Plan {
                 agent: scenario.agent.clone(),
@@ -70,6 +75,7 @@ impl StandIn {
                 faults: scenario.faults.clone(),
                 inside: Vec::new(),
                 model_port: None,
+                tools: tools.cloned().map(|server| Tools { server, port: None }),
                 stored: None,
             },
             env: scenario.env.clone(),
@@ -220,6 +226,7 @@ mod tests {
             faults: Vec::new(),
             inside: Vec::new(),
             model_port: None,
+            tools: None,
             stored: None,
         };
         let args = args.iter().map(|&arg| arg.to_owned()).collect();

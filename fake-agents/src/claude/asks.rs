@@ -206,6 +206,7 @@ impl Engine {
                 }
                 _ if inner => self.set_state(&id, State::Done),
                 _ => {
+                    self.effects.push(Effect::CancelTool { call: id.clone() });
                     self.set_state(&id, State::Stuck);
                     self.finish(now, &id, Outcome::error(texts::CANCELLED));
                 }

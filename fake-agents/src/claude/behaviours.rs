@@ -28,7 +28,7 @@ pub struct Behaviour {
 
 /// All behaviours of the persona.
 pub fn behaviours() -> Vec<Behaviour> {
-    BEHAVIOURS.iter().chain(super::hooks::BEHAVIOURS).copied().collect()
+    BEHAVIOURS.iter().chain(super::hooks::BEHAVIOURS).chain(super::tools::BEHAVIOURS).copied().collect()
 }
 
 /// The same, as the registry lists them.

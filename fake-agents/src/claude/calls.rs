@@ -5,18 +5,21 @@
 
 use super::args::Mode;
 use super::asks::Ask;
-use super::engine::{Answerer, Conv, Effect, Engine};
+use super::engine::{Answerer, Conv, Effect, Engine, Server};
 use super::hooks::Gate;
 use super::release::Release;
 use super::texts;
 use super::writer::{Decision, result_block};
 use rehang_scenario::{
-    ToolDoes, VTime,
+    ToolDoes, ToolServer, VTime,
     turns::{Bash, Permit, Question, Turn},
 };
 use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 use serde_json::{Value, json};
+
+/// What the name of a tool server's tool begins with.
+pub(super) const OF_SERVER: &str = "mcp__";
 
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -134,6 +137,7 @@ impl Call {
             State::Asking(ask) => Some(ask.word()),
             State::Running | State::Stuck if self.name == "Bash" => Some("bash"),
             State::Stuck => Some("tool"),
+            State::Running if self.name.starts_with(OF_SERVER) => Some("tool"),
             _ => None,
         }
     }
@@ -187,6 +191,7 @@ pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
                 "Write" => json!({"file_path": at, "content": ""}),
                 "Edit" => json!({"file_path": at, "old_string": "", "new_string": ""}),
                 "WebFetch" => json!({"url": at, "prompt": ""}),
+                name if name.starts_with(OF_SERVER) => json!({}),
                 _ => json!({"patterns": permit.patterns}),
             };
             return Some(ToolCall { id: id.to_owned(), name, input });
@@ -198,16 +203,18 @@ pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
 
 impl Engine {
     /// The tools that are offered.
-    pub(super) fn tools(&self) -> Vec<&'static str> {
-        let mut tools = self.config.release.tools(self.config.answerer != Answerer::Nobody);
+    pub(super) fn tools(&self) -> Vec<String> {
+        let own = self.config.release.tools(self.config.answerer != Answerer::Nobody);
+        let mut tools: Vec<String> = own.into_iter().map(str::to_owned).collect();
         let disallowed = |tool: &str| self.config.args.disallowed.iter().any(|rule| rule == tool);
         if self.config.release == Release::V2_1_329 && disallowed("Bash") {
             // its own searches take the place of those that it makes by commands
-            let at = tools.iter().position(|tool| *tool > "Grep" && *tool != "Task").unwrap_or(tools.len());
-            tools.splice(at..at, ["Glob", "Grep"]);
+            let at = tools.iter().position(|tool| tool.as_str() > "Grep" && tool != "Task").unwrap_or(tools.len());
+            tools.splice(at..at, ["Glob", "Grep"].map(str::to_owned));
         }
+        tools.extend(self.config.tools.iter().filter(|_| self.server == Server::Connected).map(tool_of));
         let without_bash = self.config.release == Release::V2_1_329 && disallowed("Bash");
-        tools.retain(|tool| !(disallowed(tool) || without_bash && *tool == "Monitor"));
+        tools.retain(|tool| !(disallowed(tool) || without_bash && tool == "Monitor"));
         tools
     }
 
@@ -388,12 +395,38 @@ impl Engine {
                 }
                 self.effects.push(Effect::Bash { call: id.to_owned(), bash: Box::new(bash) });
             }
+            Some(Turn::Permit(_)) if self.config.tools.as_ref().is_some_and(|server| call.name == tool_of(server)) => {
+                self.effects.push(Effect::CallTool { call: id.to_owned() });
+            }
             Some(Turn::Permit(permit)) => {
                 let shown = json!({"type": "text", "output": permit.output});
                 self.finish(now, id, Outcome::ok(&permit.output, None, shown).because(decision));
             }
             _ => {}
         }
+    }
+
+    /// A call of a tool server's tool still runs, which it has said `nth` times before.
+    pub fn tool_beats(&mut self, id: &str, nth: u32, seconds: u64) {
+        let Some(call) = self.calls.iter().find(|c| c.id == id && c.state == State::Running) else { return };
+        let message = self.writer.tool_progress(id, &call.name, nth, seconds);
+        self.effects.push(Effect::Emit(message));
+    }
+
+    /// A call of a tool server's tool has ended.
+    pub fn tool_answered(&mut self, now: VTime, id: &str, result: Result<String, String>) {
+        let Some(call) = self.calls.iter().find(|c| c.id == id && c.state == State::Running) else { return };
+        let (conv, decision) = (call.conv, call.decision);
+        let mut outcome = match result {
+            Ok(text) => {
+                let parts = json!([{"type": "text", "text": text}]);
+                Outcome { content: parts.clone(), text, is_error: None, shown: parts, meta: None }
+            }
+            Err(why) => Outcome::error(&why),
+        };
+        outcome.meta = decision;
+        self.finish(now, id, outcome);
+        self.step_calls(now, conv);
     }
 
     /// Reports the commands that have run long enough to be called tasks.
@@ -580,7 +613,10 @@ impl Engine {
     }
 
     fn offered(&self, tool: &str) -> bool {
-        let known = self.tools().contains(&tool);
+        let known = self.tools().iter().any(|known| known == tool);
+        if self.config.tools.as_ref().is_some_and(|server| tool == tool_of(server)) {
+            return known;
+        }
         // A scenario may name any tool that needs a permission; only a tool that a rule withholds does not exist.
         let foreign = tool != "AskUserQuestion" && !self.config.args.disallowed.iter().any(|rule| rule == tool);
         known || foreign
@@ -628,8 +664,14 @@ fn covers(rule: &str, tool: &str, detail: &str) -> bool {
     name == tool && (fits(detail) || parts.iter().all(|part| fits(part)))
 }
 
+/// What a tool of a server is called.
+fn tool_of(server: &ToolServer) -> String {
+    format!("{OF_SERVER}{}__{}", server.name, server.tool)
+}
+
 fn permit_tool(permit: &Permit) -> String {
     match permit.tool.as_str() {
+        tool if tool.starts_with(OF_SERVER) => tool.to_owned(),
         "webfetch" => "WebFetch".to_owned(),
         "websearch" => "WebSearch".to_owned(),
         "multiedit" => "MultiEdit".to_owned(),

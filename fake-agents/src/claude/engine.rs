@@ -17,7 +17,7 @@ use super::texts;
 use super::writer::{Ending, Writer};
 use crate::agent_host::AgentHost;
 use rehang_scenario::{
-    Canon, ToolDoes, VTime,
+    Canon, ToolDoes, ToolServer, VTime,
     turns::{Bash, Finish, Question, Response, Turn, responses},
 };
 use rehang_strategy::Acting;
@@ -67,6 +67,8 @@ pub struct Config {
     pub tool_faults: Vec<(u32, ToolDoes)>,
     /// The scripted response, from 0, that the model repeats for ever.
     pub repeats: Option<usize>,
+    /// The tool server that it is configured to use.
+    pub tools: Option<ToolServer>,
 }
 
 /// An effect that the world around is to carry out.
@@ -99,6 +101,16 @@ pub enum Effect {
         /// The command that is to run.
         bash: Box<Bash>,
     },
+    /// The tool of the tool server is to be called.
+    CallTool {
+        /// The id of the call.
+        call: String,
+    },
+    /// A call of the tool server's tool is given up.
+    CancelTool {
+        /// The id of the call.
+        call: String,
+    },
     /// A command is to be ended at once, by SIGKILL.
     Kill {
         /// The id of the call.
@@ -128,6 +140,17 @@ pub enum Effect {
     Strip(&'static str),
 }
 
+/// How a tool server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Server {
+    /// It has not answered, or cannot be reached.
+    Failed,
+    /// It has answered, and not said which tools it has.
+    WithoutList,
+    /// Its tool can be called.
+    Connected,
+}
+
 /// The state machine of one process.
 pub struct Engine {
     pub(super) config: Config,
@@ -153,6 +176,8 @@ pub struct Engine {
     pub(super) ends: bool,
     aborting: bool,
     failed: bool,
+    /// How its tool server is.
+    pub(super) server: Server,
 }
 
 /// Counters that give ids and totals.
@@ -247,6 +272,7 @@ impl Engine {
             ends: false,
             aborting: false,
             failed: false,
+            server: Server::Failed,
             config,
         };
         let turns = engine.config.turns.clone();
@@ -358,7 +384,7 @@ impl Engine {
     /// What is asked of a real model server, and the path of the scripted response that belongs to it.
     pub fn model_request(&self, conv: Conv) -> (ModelRequest, String) {
         let talk = &self.convs[conv.0];
-        let tool = |name: &&str| Tool { name: (*name).to_owned(), ..Tool::default() };
+        let tool = |name: &String| Tool { name: name.clone(), ..Tool::default() };
         let request = ModelRequest {
             model: self.config.release.model().to_owned(),
             stream: true,
@@ -390,6 +416,7 @@ impl Engine {
             ends,
             aborting,
             failed,
+            server,
         } = self;
         let Config {
             release: _, // not compared: it never changes
@@ -398,7 +425,9 @@ impl Engine {
             turns: _,       // not compared: they never change
             tool_faults: _, // not compared: they never change; the calls are counted
             repeats: _,     // not compared: it never changes
+            tools: _,       // not compared: it never changes
         } = config;
+        canon.num(*server as u64);
         hooks.canon(canon);
         inside.canon(canon);
         writer.canon(canon);
@@ -456,7 +485,8 @@ impl Engine {
         }
         self.note(Fact::Busy { session, busy: true });
         let tools = self.tools();
-        let init = self.writer.init(self.mode, &tools);
+        let server = self.config.tools.as_ref().map(|server| (server, self.server));
+        let init = self.writer.init(self.mode, &tools, server);
         self.effects.push(Effect::Emit(init));
         let orphan = blocks.iter().find(|block| block["type"] == "tool_result");
         let orphan = orphan.map(|block| block["tool_use_id"].as_str().unwrap_or_default().to_owned());

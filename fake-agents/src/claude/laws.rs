@@ -15,7 +15,15 @@ fn turns(turns: Value) -> Vec<Turn> {
 
 fn program(line: &str, does: Value, model_port: Option<u16>) -> Box<dyn Program> {
     let agent: Agent = serde_json::from_value(json!({ "claude": { "as": "2.0.77" } })).expect("an agent");
-    let plan = Plan { agent, turns: turns(does), faults: Vec::new(), inside: Vec::new(), model_port, stored: None };
+    let plan = Plan {
+        agent,
+        turns: turns(does),
+        faults: Vec::new(),
+        inside: Vec::new(),
+        model_port,
+        tools: None,
+        stored: None,
+    };
     let words: Vec<String> = ["claude"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
     super::program(&words, Some(&plan)).expect("a program")
 }
@@ -91,6 +99,7 @@ fn asked() -> Engine {
         turns: turns(permit),
         tool_faults: Vec::new(),
         repeats: None,
+        tools: None,
     };
     let mut engine = Engine::new(config, AgentHost::default());
     let now = VTime::ZERO;
@@ -134,6 +143,7 @@ fn who_answers_and_what_is_still_to_be_done_are_compared() {
             turns: Vec::new(),
             tool_faults: Vec::new(),
             repeats: None,
+            tools: None,
         };
         Engine::new(config, AgentHost::default())
     };

@@ -26,6 +26,7 @@ mod release;
 pub(crate) mod screen;
 mod stream;
 mod texts;
+mod tools;
 mod writer;
 
 pub use args::{Args, Format, Mode, Parsed, Refusal, argv, parse};
@@ -77,5 +78,6 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
         inside: AgentHost::new(plan.map_or(&[], |plan| &plan.inside)).map_err(CannotStart::new)?,
         model_port: plan.and_then(|plan| plan.model_port),
+        tools: plan.and_then(|plan| plan.tools.clone()),
     })))
 }

@@ -6,16 +6,17 @@
 use super::args::{Args, Format};
 use super::bash::{self, Running};
 use super::calls::BashEnd;
-use super::engine::{Answerer, Config, Effect, Engine};
+use super::engine::{Answerer, Config, Effect, Engine, Server};
 use super::hooks::{Gate, HookRun};
 use super::models::{Came, Models};
 use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen, Typed};
 use super::texts;
+use super::tools::{self, ToolClient};
 use crate::agent_host::AgentHost;
 use crate::outgoing::Outgoing;
 use rehang_os::os::{Child, Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
-use rehang_scenario::{Canon, Fault, ProcessDoes, ToolDoes, VTime, turns::Turn};
+use rehang_scenario::{Canon, Fault, ProcessDoes, ToolDoes, VTime, plan::Tools, turns::Turn};
 use rehang_trace::Fact;
 use rehang_wire::claude::{Lines, ToAgent, to_agent};
 use serde_json::{Value, json};
@@ -31,6 +32,7 @@ pub(super) struct Start {
     pub faults: Vec<Fault>,
     pub inside: AgentHost,
     pub model_port: Option<u16>,
+    pub tools: Option<Tools>,
 }
 
 /// The state of the process.
@@ -41,6 +43,7 @@ pub(super) struct Fake {
     phase: Phase,
     engine: Engine,
     models: Models,
+    tools: ToolClient,
     bashes: Vec<Running>,
     hooks: Vec<HookRun>,
     /// Hooks that were given up and have not ended.
@@ -79,7 +82,7 @@ struct Stdin {
 
 impl Fake {
     pub fn new(start: Start) -> Fake {
-        let Start { args, release, turns, faults, inside, model_port } = start;
+        let Start { args, release, turns, faults, inside, model_port, tools } = start;
         let tool = |fault: &Fault| match fault {
             Fault::Tool(tool) => Some((tool.nth, tool.does)),
             _ => None,
@@ -92,12 +95,21 @@ impl Fake {
         let mute_at = faults.iter().filter_map(mute).min();
         let answerer = if args.asks_host { Answerer::Host } else { Answerer::Nobody };
         let repeats = rehang_wire::model::script::repeats(&faults);
-        let config = Config { release, args: args.clone(), answerer, turns, tool_faults, repeats };
+        let config = Config {
+            release,
+            args: args.clone(),
+            answerer,
+            turns,
+            tool_faults,
+            repeats,
+            tools: tools.as_ref().map(|tools| tools.server.clone()),
+        };
         Fake {
             print: args.print,
             phase: Phase::New,
             engine: Engine::new(config, inside),
             models: Models::new(&faults, model_port),
+            tools: ToolClient::new(tools, release),
             bashes: Vec::new(),
             hooks: Vec::new(),
             strays: Vec::new(),
@@ -137,6 +149,7 @@ impl Fake {
         // the plan counts from the process's begin
         self.mute_at = self.mute_at.map(|at| os.now() + at.since(VTime::ZERO));
         self.engine.boot(os.now(), os.envs(), tty);
+        self.tools.begin(os);
         self.phase = match () {
             () if self.args.messages_in || self.interactive() => Phase::Session,
             () if tty => Phase::Session,
@@ -165,7 +178,11 @@ impl Fake {
         if self.interactive() {
             self.out.push(&format!("{PROMPT}{prompt}\n"));
         }
-        self.engine.prompt(os.now(), vec![json!({"type": "text", "text": prompt})]);
+        let prompt = vec![json!({"type": "text", "text": prompt})];
+        match self.tools.shakes() {
+            true => self.tools.prompt = Some(prompt),
+            false => self.engine.prompt(os.now(), prompt),
+        }
     }
 
     fn leave_with(&mut self, os: &mut dyn Os, why: &str, code: u8) {
@@ -209,6 +226,22 @@ impl Fake {
                 true => self.engine.background_ended(os.now(), &run.call, &end),
                 false => self.engine.bash_ended(os.now(), &run.call, &end),
             }
+            return true;
+        }
+        if let Some(came) = self.tools.poll(os) {
+            match came {
+                tools::Came::Ready => self.engine.server = Server::Connected,
+                tools::Came::Result(call, result) => self.engine.tool_answered(os.now(), &call, result),
+                tools::Came::Failed => {}
+                tools::Came::Beat(call, nth, seconds) => self.engine.tool_beats(&call, nth, seconds),
+            }
+            return true;
+        }
+        if let Some(prompt) = self.tools.due_prompt() {
+            if self.tools.is_initialized() && self.engine.server == Server::Failed {
+                self.engine.server = Server::WithoutList;
+            }
+            self.engine.prompt(os.now(), prompt);
             return true;
         }
         match self.models.poll(os) {
@@ -430,6 +463,12 @@ impl Fake {
                     Err(end) => self.engine.bash_ended(os.now(), &call, &end),
                 }
             }
+            Effect::CallTool { call } => {
+                if !self.tools.call(os, &call) {
+                    self.engine.tool_answered(os.now(), &call, Err(texts::NOT_CONNECTED.to_owned()));
+                }
+            }
+            Effect::CancelTool { call } => self.tools.give_up(os, &call),
             Effect::Kill { call } => {
                 let at = self.bashes.iter().position(|run| run.call == call);
                 let end = at.map(|at| self.bashes.remove(at).kill(os));
@@ -494,6 +533,7 @@ impl Fake {
         }
         wait.until = self.engine.deadline();
         self.models.wait(&mut wait);
+        self.tools.wait(&mut wait);
         for run in &self.bashes {
             run.wait(&mut wait);
         }
@@ -541,6 +581,7 @@ impl Program for Fake {
             phase,
             engine,
             models,
+            tools,
             bashes,
             hooks,
             strays,
@@ -567,6 +608,7 @@ impl Program for Fake {
         canon.text(&format!("{:?}", (screen, stripped, collected)));
         engine.canon(canon);
         models.canon(canon);
+        tools.canon(canon);
         canon.list(bashes, |canon, run| run.canon(canon));
         canon.list(hooks, |canon, run| run.canon(canon)).flag(*end_hooked);
         canon.list(strays, |canon, stray| {

@@ -42,6 +42,59 @@ impl Release {
         }
     }
 
+    /// How long it waits for its tool server's answer to `initialize` before it begins without it (recorded over HTTP for
+    /// 2.0.77 and 2.1.329; for 1.0.128 the same as for 2.0.77 is assumed).
+    pub fn server_limit(self) -> Span {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => Span::secs(30),
+            Release::V2_1_329 => Span::secs(25),
+        }
+    }
+
+    /// How long it then waits for the list of its tools; `None`: as long as is left of [`Release::server_limit`] (recorded
+    /// likewise).
+    pub fn list_limit(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => Some(Span::secs(60)),
+            Release::V2_1_329 => None,
+        }
+    }
+
+    /// What it calls a tool server that has answered `initialize` and not said which tools it has (recorded likewise).
+    pub fn without_list(self) -> &'static str {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => "connected",
+            Release::V2_1_329 => "pending",
+        }
+    }
+
+    /// How long a tool server over HTTP may be silent in a call before the call is given up (recorded for 2.1.329, whose words
+    /// name `CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT`; the others have none within 330 s, and over stdio 2.1.329 has none within
+    /// 420 s: UPSTREAM.md). Comments on the stream are no sign of life to it.
+    pub fn call_limit(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => None,
+            Release::V2_1_329 => Some(Span::secs(300)),
+        }
+    }
+
+    /// How long after the connection broke off in the middle of a call the call is given up (recorded for 2.1.329: 120 s in two
+    /// runs, 90 s in another).
+    pub fn dropped_limit(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => None,
+            Release::V2_1_329 => Some(Span::secs(120)),
+        }
+    }
+
+    /// How often a call of a tool server's tool says that it still runs (recorded for 2.1.329).
+    pub fn tool_beats(self) -> Option<Span> {
+        match self {
+            Release::V1_0_128 | Release::V2_0_77 => None,
+            Release::V2_1_329 => Some(Span::secs(30)),
+        }
+    }
+
     /// The model that it names (recorded).
     pub fn model(self) -> &'static str {
         match self {

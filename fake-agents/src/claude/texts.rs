@@ -4,6 +4,7 @@
 //! [`super::behaviours`].
 
 use super::release::{CWD, Release};
+use rehang_scenario::Span;
 use rehang_scenario::attribution::{ANSWERED, ANSWERS_IN_MIND};
 pub use rehang_scenario::attribution::{CANCELLED, INTERRUPTED, INTERRUPTED_TOOL, TAKEN_BACK, TURNED_DOWN};
 use serde_json::{Map, Value, json};
@@ -280,4 +281,22 @@ pub fn schema_order(input: &Value) -> Value {
 
 fn word(part: &str) -> &str {
     part.split_whitespace().next().unwrap_or_default()
+}
+
+/// A call of a tool whose server takes no further call now: one at a time is played. No release's words.
+pub const NOT_CONNECTED: &str = "the tool server is not connected";
+
+/// What the model is told of a call that was given up after a tool server's silence (recorded; 2.1.329).
+pub fn server_silent(server: &str, tool: &str, limit: Span) -> String {
+    let seconds = limit.as_ms() / 1_000;
+    format!(
+        "MCP server \"{server}\" tool \"{tool}\" sent no response or progress for {seconds}s; aborting. If this server is \
+         configured in your MCP settings, set a per-server \"timeout\" (ms) to allow longer silent runs for just this server; \
+         otherwise set CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT (ms) globally (0 disables)."
+    )
+}
+
+/// What the model is told of a call whose connection broke off (recorded; 2.1.329).
+pub fn server_dropped(server: &str, tool: &str) -> String {
+    format!("MCP server \"{server}\" transport dropped mid-call; response for tool \"{tool}\" was lost")
 }

@@ -4,9 +4,11 @@
 //! only on what was said before it.
 
 use super::args::Mode;
+use super::calls::OF_SERVER;
+use super::engine::Server;
 use super::release::{CWD, Release};
 use super::texts;
-use rehang_scenario::{Canon, Span};
+use rehang_scenario::{Canon, Span, ToolServer};
 use serde_json::{Map, Value, json};
 
 /// Writes messages for one session.
@@ -114,17 +116,43 @@ impl Writer {
         self.model.as_deref().unwrap_or(self.release.model())
     }
 
+    /// A call says that it still runs (recorded; 2.1.329).
+    pub fn tool_progress(&mut self, call: &str, tool: &str, nth: u32, seconds: u64) -> Value {
+        json!({
+            "type": "tool_progress", "tool_use_id": format!("{call}-heartbeat-{nth}"), "tool_name": tool,
+            "parent_tool_use_id": call, "elapsed_time_seconds": seconds, "heartbeat": true,
+            "session_id": self.session, "uuid": self.uuid(),
+        })
+    }
+
+    /// The list of tool servers (recorded).
+    fn servers(&self, server: Option<(&ToolServer, Server)>) -> Vec<Value> {
+        let one = |(server, is): (&ToolServer, Server)| {
+            let status = match is {
+                Server::Failed => "failed",
+                Server::WithoutList => self.release.without_list(),
+                Server::Connected => "connected",
+            };
+            let mut one = json!({"name": server.name, "status": status});
+            if self.release == Release::V2_1_329 {
+                one["source"] = "dynamic".into();
+            }
+            one
+        };
+        server.map(one).into_iter().collect()
+    }
+
     /// The next id in the form of a UUID.
     pub fn uuid(&mut self) -> String {
         self.uuids += 1;
         format!("00000000-0000-4000-8000-{:012x}", self.uuids)
     }
 
-    /// The message `system/init`.
-    pub fn init(&mut self, mode: Mode, tools: &[&str]) -> Value {
+    /// The message `system/init`; `server`: its tool server, and how that is.
+    pub fn init(&mut self, mode: Mode, tools: &[String], server: Option<(&ToolServer, Server)>) -> Value {
         let mut m = json!({
             "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
-            "mcp_servers": [], "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
+            "mcp_servers": self.servers(server), "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
         });
         let newest = self.release == Release::V2_1_329;
         if newest {
@@ -273,7 +301,21 @@ impl Writer {
         if self.release > Release::V1_0_128 {
             add(&mut message, json!({"context_management": null}));
         }
-        self.envelope("assistant", message, parent)
+        let meta = self.tool_use_meta(block);
+        let mut m = self.envelope("assistant", message, parent);
+        if let Some(meta) = meta {
+            add(&mut m, json!({"tool_use_meta": [meta]}));
+        }
+        m
+    }
+
+    /// How a call of a tool server's tool is shown (recorded; 2.1.329).
+    fn tool_use_meta(&self, block: &Value) -> Option<Value> {
+        let name = block["name"].as_str().filter(|_| self.release == Release::V2_1_329)?;
+        let (server, tool) = name.strip_prefix(OF_SERVER)?.split_once("__")?;
+        let mut letters = tool.chars();
+        let shown: String = letters.next()?.to_uppercase().chain(letters).collect();
+        Some(json!({"id": block["id"], "display_name": shown, "server_display_name": server, "tool_name": tool}))
     }
 
     /// The text of an API error, as if the model said it: in the middle of a response, whose stop reason it has, or at

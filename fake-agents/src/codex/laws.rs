@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn program(release: &str, does: Value, model_port: Option<u16>) -> Box<dyn Program> {
     let agent: Agent = serde_json::from_value(json!({ "codex": { "as": release } })).expect("an agent");
     let turns = serde_json::from_value(does).expect("turns");
-    let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port, stored: None };
+    let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port, tools: None, stored: None };
     let words: Vec<String> = ["codex", "exec", "--json", "go"].map(str::to_owned).to_vec();
     super::program(&words, Some(&plan)).expect("a program")
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn program(line: &str, turns: Value, model_port: Option<u16>) -> Box<dyn Program> {
     let agent: Agent = serde_json::from_value(json!({ "gemini": { "as": "0.61.0" } })).expect("an agent");
     let turns = serde_json::from_value(turns).expect("turns");
-    let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port, stored: None };
+    let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port, tools: None, stored: None };
     let words: Vec<String> = ["gemini"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
     super::program(&words, Some(&plan)).expect("a program")
 }

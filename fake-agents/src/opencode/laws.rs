@@ -437,7 +437,7 @@ fn what_is_still_to_be_written_is_compared_byte_by_byte() {
 fn program(agent: Value, line: &str, turns: Value, model_port: Option<u16>) -> Box<dyn Program> {
     let agent: Agent = serde_json::from_value(agent).expect("an agent");
     let turns = serde_json::from_value(turns).expect("turns");
-    let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port, stored: None };
+    let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port, tools: None, stored: None };
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let args: Args = super::parse(&words);
     planned(args, &plan).expect("a program")

@@ -105,7 +105,7 @@ impl Unplanned {
         let kind = AgentKind::of_program(&self.name).unwrap_or(&OPENCODE);
         let agent = kind.default_agent();
         let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
-        Ok(Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None })
+        Ok(Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, tools: None, stored: None })
     }
 }
 

@@ -135,7 +135,15 @@ mod tests {
         let stored = stored.map(|stored| stored.to_string());
         let args = parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let agent = OPENCODE.default_agent();
-        let plan = Plan { agent, turns: Vec::new(), faults: Vec::new(), inside: Vec::new(), model_port: None, stored };
+        let plan = Plan {
+            agent,
+            turns: Vec::new(),
+            faults: Vec::new(),
+            inside: Vec::new(),
+            model_port: None,
+            tools: None,
+            stored,
+        };
         let says = Says::of(&Release::opencode("1.2.27").unwrap(), &plan, &args);
         says.map_or((String::new(), 255), |says| (says.out + &says.err, says.code))
     }

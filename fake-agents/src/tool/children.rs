@@ -55,6 +55,7 @@ pub(super) fn agent(os: &mut dyn Os, nested: &Nested, inside: &[String]) -> Resu
         faults: Vec::new(),
         inside: inside.to_vec(),
         model_port: None,
+        tools: None,
         stored: None,
     };
     let plan = serde_json::to_string(&plan).map_err(|_| Errno::TooBig)?;

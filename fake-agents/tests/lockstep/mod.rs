@@ -63,7 +63,7 @@ impl Cell {
             role: "agent".into(),
             argv: vec!["fake-tool".into()],
             env: self.env.clone(),
-            plan: Plan { agent, turns, faults, inside, model_port: None, stored: None },
+            plan: Plan { agent, turns, faults, inside, model_port: None, tools: None, stored: None },
             terminal: self.terminal,
         }
     }

@@ -3,12 +3,13 @@
 //! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it. A simulated kernel that
 //! fails is an internal error and panics, since this serves only comparisons and tests.
 
+use rehang_fakes::mcp;
 use rehang_os::kernel::{Change, Handle, Kernel, Launch, Proc, Streams};
 use rehang_os::os::{Exit, Read, Sig};
 use rehang_os::sim::SimKernel;
-use rehang_scenario::plan::Plan;
-use rehang_scenario::{Agent, Canon, Fault, Terminal, VTime, agents::CLAUDE, turns::Turn};
-use rehang_trace::Fact;
+use rehang_scenario::plan::{Plan, Tools};
+use rehang_scenario::{Agent, Canon, Fault, Terminal, ToolServer, VTime, agents::CLAUDE, turns::Turn};
+use rehang_trace::{Fact, role};
 use serde_json::Value;
 
 /// What to start.
@@ -27,6 +28,8 @@ pub struct Setup {
     pub terminal: Terminal,
     /// The model server's port; `None`: the session plays the model itself.
     pub model_port: Option<u16>,
+    /// The tool server that it is configured to use.
+    pub tools: Option<ToolServer>,
     /// The instant of its start.
     pub start: VTime,
 }
@@ -43,7 +46,7 @@ impl Setup {
     /// A run of this agent, without arguments.
     pub fn of(agent: Agent, turns: Vec<Turn>, terminal: Terminal) -> Setup {
         let (args, faults, inside) = Default::default();
-        Setup { agent, args, turns, faults, inside, terminal, model_port: None, start: VTime::ZERO }
+        Setup { agent, args, turns, faults, inside, terminal, model_port: None, tools: None, start: VTime::ZERO }
     }
 
     /// What the kernel is asked to start.
@@ -54,6 +57,7 @@ impl Setup {
             faults: self.faults.clone(),
             inside: self.inside.clone(),
             model_port: self.model_port,
+            tools: self.tools.clone().map(|server| Tools { server, port: None }),
             stored: None,
         };
         let program = self.agent.kind().fake();
@@ -94,7 +98,10 @@ pub struct Session {
 impl Session {
     /// Starts it on this kernel.
     pub fn start(mut kernel: SimKernel, setup: &Setup) -> Session {
-        let (agent, streams) = kernel.start(&setup.launch()).unwrap();
+        let mut launch = setup.launch();
+        mcp::start(&mut kernel, role::TOOLS, &mut launch.plan, setup.start).unwrap();
+        kernel.happened();
+        let (agent, streams) = kernel.start(&launch).unwrap();
         let (out, err, facts, asked, exit, spawned) = Default::default();
         let mut session = Session { kernel, now: setup.start, agent, streams, out, err, facts, asked, exit, spawned };
         session.rest();
@@ -170,7 +177,7 @@ impl Session {
 
     /// Whether the fake waits for this.
     pub fn waits_for(&self, on: &str) -> bool {
-        self.waits().first().is_some_and(|(role, word)| role == "agent" && word == on)
+        self.waits().iter().any(|(role, word)| role == role::AGENT && word == on)
     }
 
     /// The messages on stdout.

@@ -14,6 +14,7 @@ use rehang_os::kernel::Kernel;
 use rehang_os::os::{Exit, Sig};
 use rehang_scenario::VTime;
 use rehang_scenario::agents::{CLAUDE, CODEX, GEMINI};
+use rehang_trace::role::{AGENT, TOOLS};
 use serde_json::Value;
 
 /// One line of a recording.
@@ -105,7 +106,7 @@ pub fn compare(setup: Setup, lines: &[Line], err: Option<&[Value]>, ends: &Ends)
     // A release that hangs before it says anything has its end alone to compare.
     compared.events += usize::from(recorded.is_empty());
     run.ended(ends, pipe_is_bash, &mut compared);
-    compared.left = run.session.waits().iter().filter(|(role, _)| role != "agent").count();
+    compared.left = run.session.waits().iter().filter(|(role, _)| ![AGENT, TOOLS].contains(&role.as_str())).count();
     compared.asked = run.session.asked;
     compared.err = run.session.err;
     compared

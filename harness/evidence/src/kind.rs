@@ -113,6 +113,12 @@ pub fn headless(kind: &Kind, process: &Process) -> bool {
         .any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
 }
 
+/// Whether it was started by a host that sends it messages on its standard input (Claude Code).
+pub fn is_hosted(process: &Process) -> bool {
+    let pairs = process.args.windows(2).any(|pair| pair == ["--input-format", "stream-json"]);
+    pairs || process.args.iter().any(|arg| arg == "--input-format=stream-json")
+}
+
 /// Whether it was started as a server.
 pub fn serves(process: &Process) -> bool {
     process
@@ -191,6 +197,10 @@ mod tests {
         let without = |args: &[&str]| headless(claude, &started("claude", args));
         assert!(without(&["claude", "-p", "x"]) && without(&["claude", "--output-format=json"]));
         assert!(!without(&["claude"]) && !without(&["-p"]) && !without(&["claude", "--printer"]));
+        let hosted = |args: &[&str]| is_hosted(&started("claude", args));
+        assert!(hosted(&["claude", "-p", "--input-format", "stream-json"]));
+        assert!(hosted(&["claude", "--input-format=stream-json"]));
+        assert!(!hosted(&["claude", "-p", "--output-format", "stream-json"]) && !hosted(&["claude", "stream-json"]));
         let form = |args: &[&str]| opencode_form(&started("opencode", args));
         assert_eq!(form(&["opencode", "serve"]), "serve");
         assert_eq!(form(&["opencode", "--log", "x", "web"]), "serve");

@@ -19,9 +19,12 @@ use std::time::Duration;
 pub const LIVE_ARG: &str = "__live";
 /// The deadline of a cell whose scenario gives the agent nothing to which it has a limit of its own.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// The deadline of a cell with a bash command that never ends or a call of a tool server, longer than an agent's own limit
-/// on that: two minutes (Claude Code, opencode).
+/// The deadline of a cell with a bash command that never ends, longer than an agent's own limit on that: two minutes (Claude
+/// Code, opencode).
 const BEHIND_A_BASH_LIMIT: Duration = Duration::from_secs(150);
+/// The deadline of a cell with a call of a tool server, longer than an agent's own limit on that: 300 s without a word (Claude
+/// Code 2.1.329, recorded).
+const BEHIND_A_SERVER_LIMIT: Duration = Duration::from_secs(330);
 /// The deadline of a cell whose model may be silent, longer than an agent's own limit on that: 300 s (Codex,
 /// `stream_idle_timeout_ms`), or the 600 s that the vendors' client libraries have by default, and the time to say so.
 const BEHIND_A_STREAM_LIMIT: Duration = Duration::from_secs(700);
@@ -42,7 +45,8 @@ pub fn deadline(scenario: &Scenario) -> Duration {
     let limit = match () {
         () if model => BEHIND_A_STREAM_LIMIT,
         () if bashes(&scenario.turns).any(never_ends) => BEHIND_A_BASH_LIMIT,
-        () if scenario.turns.iter().any(|turn| matches!(turn, Turn::Permit(_))) => BEHIND_A_BASH_LIMIT,
+        () if scenario.tool_server.is_some() => BEHIND_A_SERVER_LIMIT,
+        () if scenario.turns.iter().any(|turn| matches!(turn, Turn::Permit(_))) => BEHIND_A_SERVER_LIMIT,
         () => DEADLINE,
     };
     limit + Duration::from_millis(own)

@@ -18,6 +18,7 @@ pub mod sandbox;
 mod serve;
 mod spec;
 mod supervisor;
+mod tools;
 mod verdict;
 mod watch;
 

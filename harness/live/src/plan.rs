@@ -198,6 +198,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         listening: start.listening.clone().unwrap_or_else(|| "listening on".to_owned()),
         sandbox,
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
+        fakes: cell.fakes.clone(),
         looked_at: false,
         supervised: cell.supervised.is_some(),
         asks_routes: false,

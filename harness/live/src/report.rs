@@ -244,6 +244,8 @@ pub enum Via {
     Event,
     /// A model request, as `{n, main, turn, offered, told}`.
     Model,
+    /// A request to its tool server, as `{method, asks, client, accept, session, revision}`.
+    Tools,
     /// A person's act.
     Person,
     /// A signal that the agent was sent: its name, without `SIG`.

@@ -19,6 +19,8 @@ pub const MODEL_PORT: u16 = 8_080;
 pub const SERVE_PORT: u16 = 4_097;
 /// The port of the proxy between that server and its clients.
 pub const PROXY_PORT: u16 = 4_098;
+/// The port of the scenario's tool server.
+pub const TOOLS_PORT: u16 = 4_099;
 /// What is to be run.
 #[derive(Debug, Clone)]
 pub struct Cell<'a> {
@@ -93,6 +95,8 @@ pub struct CellSpec {
     pub sandbox: Sandbox,
     /// How long after the first main model request the cell is over, in milliseconds.
     pub deadline_ms: u64,
+    /// The fakes' binary: it plays the scenario's tool server.
+    pub fakes: PathBuf,
     /// If the agent hangs, it and its model are kept until stdin ends.
     pub looked_at: bool,
     /// `rehang supervise` is to end the agent: a hang is one that it has not ended at the deadline.

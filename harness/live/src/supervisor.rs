@@ -11,6 +11,7 @@ use crate::report::{Ask, Evidence, Outcome, Report, Requests, Via};
 use crate::sandbox::{self, Said, SandboxError, Started};
 use crate::serve::Clients;
 use crate::spec::{Answer, CellSpec, MODEL_PORT, SentSignal};
+use crate::tools::{self, Tools};
 use crate::verdict;
 use crate::watch::{Decision, Watch};
 use rehang_agents::Form;
@@ -69,13 +70,14 @@ fn keep(order: &CellSpec) -> Result<Report, SandboxError> {
     let links = sandbox::step("reading links", sandbox::links())?;
     let model = sandbox::step("the model's port", std::net::TcpListener::bind(("127.0.0.1", MODEL_PORT)))?;
     sandbox::step("the model's port", model.set_nonblocking(true))?;
+    let tools = sandbox::step("the tool server", tools::start(order))?;
     let started = sandbox::start(&order.sandbox)?;
     let _ = say(&Answer::Started);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = sandbox::step("a runtime", runtime)?;
     let init = started.init;
     let local = tokio::task::LocalSet::new();
-    let result = runtime.block_on(local.run_until(watch(order, model, started, links)));
+    let result = runtime.block_on(local.run_until(watch(order, model, started, links, tools)));
     // its end ends everything in the sandbox, and the kernel releases it last
     let _ = nix::sys::signal::kill(init, nix::sys::signal::Signal::SIGKILL);
     let _ = nix::sys::wait::waitpid(init, None);
@@ -89,6 +91,7 @@ async fn watch(
     model: std::net::TcpListener,
     mut started: Started,
     links: Vec<String>,
+    mut tools: Option<Tools>,
 ) -> Result<Report, SandboxError> {
     let init = started.init.as_raw();
     let (tell, mut inbox) = mpsc::channel(INBOX);
@@ -96,6 +99,9 @@ async fn watch(
     let model = sandbox::step("the model's port", tokio::net::TcpListener::from_std(model))?;
     let script = Script::new(&order.recipe, &order.scenario.turns, &order.scenario.faults);
     tokio::task::spawn_local(rehang_model_server::serve(model, script, events));
+    if let Some(tools) = &mut tools {
+        sandbox::step("a thread", tools.tell(&tell))?;
+    }
     sandbox::step("a thread", read_streams(order, &mut started, &tell))?;
     let host = Host::new(order, started.stdin.take(), started.master.take(), tell.clone());
     let mut host = sandbox::step("a thread", host)?;

@@ -375,6 +375,9 @@ impl Watch {
             }
             // a server or a hook of the agent's own, to which it may have a limit
             Owed::Nothing if !main.is_empty() || !left.is_empty() => None,
+            // a tool server over HTTP is no process of the agent's
+            Owed::Nothing if order.scenario.tool_server.is_some() => None,
+            Owed::Results(calls) if calls.iter().any(|call| matches!(call, Turn::Permit(_))) => None,
             Owed::Nothing | Owed::Results(_) | Owed::Done => Some(self.window),
         }
     }

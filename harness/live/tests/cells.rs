@@ -285,6 +285,7 @@ fn served(more: &str) -> Result<Report, Failed> {
         faults: Vec::new(),
         inside: Vec::new(),
         model_port: None,
+        tools: None,
         stored: None,
     };
     scenario.env.insert(rehang_scenario::plan::PLAN_ENV.to_owned(), serde_json::to_string(&plan)?);

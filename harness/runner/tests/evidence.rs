@@ -23,7 +23,7 @@ use std::process::ExitCode;
 const EVERY: Span = Span::secs(10);
 
 /// What the judge calls a hang, and the signatures that name the same.
-const NAMES: [(&str, &[&str]); 16] = [
+const NAMES: [(&str, &[&str]); 17] = [
     ("question", &["question-open"]),
     ("permission", &["permission-open"]),
     // a terminal is a standard input too
@@ -32,6 +32,7 @@ const NAMES: [(&str, &[&str]); 16] = [
     ("pipe", &["stray-holds-pipe", "stray-writes-pipe", "stdout-undrained", "stderr-undrained", "mutual-pipe"]),
     ("bash", &["tool-lost", "never-ends", "unreaped", "stray-holds-pipe"]),
     ("tool", &["tool-lost"]),
+    ("message", &["host-silent"]),
     ("child", &["never-ends", "stray-holds-pipe", "unreaped", "fifo-open", "file-lock"]),
     ("nothing", &["never-ends"]),
     ("model", &["model-silent"]),
@@ -46,7 +47,7 @@ const NAMES: [(&str, &[&str]); 16] = [
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 16] = [
+const MISSED: [(&str, &str, &str); 17] = [
     ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
     ("child", "sleep", "a command that prints for ever is at work"),
     ("timer", "sleep", "a program that prints for ever is at work"),
@@ -69,6 +70,11 @@ const MISSED: [(&str, &str, &str); 16] = [
     ("permission", "no-connection", "Gemini CLI keeps no record that says what it asks, and asks nobody"),
     ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
     ("question", "no-connection", "its lists of asks fail, so that nobody reads what it asks"),
+    (
+        "tool",
+        "peer-keepalive",
+        "called waiting on purpose: a tool server that works says that it lives in the same way",
+    ),
     ("worker", "never-ends", "the companion's worker is no process of the cell"),
     ("worker", "serves", "the companion's worker is no process of the cell"),
 ];

@@ -30,6 +30,7 @@ pub mod sample;
 pub mod schema;
 pub mod text;
 pub mod time;
+pub mod tools;
 pub mod turns;
 pub mod write;
 
@@ -47,5 +48,6 @@ pub use policy::Policy;
 pub use problem::{Problem, Problems, Source, Style};
 pub use schema::schema;
 pub use time::{Span, VTime};
+pub use tools::*;
 pub use turns::Step;
 pub use write::to_toml;

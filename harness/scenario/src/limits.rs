@@ -55,3 +55,6 @@ pub const PROBLEMS: usize = 100;
 /// Brackets inside each other that the parser gets: `[[vary]]` with its `set` and the path in it come on top of
 /// [`NESTING`], which is checked on the scenario that comes out.
 pub(crate) const BRACKETS: usize = NESTING + 8;
+
+/// The longest result of a tool server's tool, in bytes: it is an argument of the server.
+pub const TOOL_OUTPUT_BYTES: usize = 16_384;

@@ -7,6 +7,7 @@ use crate::expect::Expect;
 use crate::fault::Fault;
 use crate::person::Person;
 use crate::time::Span;
+use crate::tools::ToolServer;
 use crate::turns::{Step, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,10 @@ pub struct Scenario {
     /// What the model says and does, in order.
     #[serde(default)]
     pub turns: Vec<Turn>,
+    /// A tool server of the Model Context Protocol that the agent is configured to use. A real release is told of it by
+    /// `args` or `env`, and reaches it at `http://127.0.0.1:4099/mcp`.
+    #[serde(default)]
+    pub tool_server: Option<ToolServer>,
     /// What goes wrong.
     #[serde(default)]
     #[schemars(length(max = crate::limits::FAULTS))]

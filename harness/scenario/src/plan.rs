@@ -5,7 +5,7 @@
 pub use crate::turns::response_at;
 
 use crate::turns::Turn;
-use crate::{Agent, Fault};
+use crate::{Agent, Fault, ToolServer};
 use serde::{Deserialize, Serialize};
 
 /// What an agent's fake plays.
@@ -22,8 +22,20 @@ pub struct Plan {
     /// The port of the model server; `None`: the persona plays the model's stream itself. Every request to it carries
     /// [`RESPONSE_HEADER`], so that the server knows which scripted response is meant.
     pub model_port: Option<u16>,
+    /// The tool server that the agent is configured to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Tools>,
     /// Sessions that a restarted server finds stored (JSON, the persona's own form).
     pub stored: Option<String>,
+}
+
+/// A tool server, as its agent is configured to use it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tools {
+    /// The server. One that is reached over stdio is started by the agent.
+    pub server: ToolServer,
+    /// The port of one that is reached over HTTP.
+    pub port: Option<u16>,
 }
 
 /// The variable that carries a plan (JSON) to a fake that no scheduler started: a nested agent, a standalone run.

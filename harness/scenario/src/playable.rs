@@ -9,7 +9,10 @@ use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
 use crate::turns::{Lacks, Nested, Turn, Unmet, steps_json, unmet};
-use crate::{Agent, Does, Fault, ModelDoes, ProcessDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
+use crate::{
+    Agent, Does, Fault, ModelDoes, ProcessDoes, Scenario, Sees, Stage, Step, Terminal, ToolDoes, ToolServer,
+    ToolServerDoes, Via, WrapperFault,
+};
 
 /// Signals that a step may name.
 pub const SIGNALS: [&str; 12] =
@@ -75,6 +78,9 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
         let message =
             format!("{left_behind} processes in the background over all runs, more than {}", limits::LEFT_BEHIND);
         seen.no(place.to_owned(), message, Some("one that stays shows what many show"));
+    }
+    if let Some(server) = &scenario.tool_server {
+        seen.tool_server(server, scenario);
     }
     for (i, fault) in scenario.faults.iter().enumerate() {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
@@ -327,6 +333,33 @@ impl Look {
             let help = "`again` repeats what ends by itself: `run` waits for a process";
             let message = "each round would leave one process more in the background";
             self.no(format!("{path}.{at}"), message, Some(help));
+        }
+    }
+
+    fn tool_server(&mut self, server: &ToolServer, scenario: &Scenario) {
+        let is_live = scenario.stages.as_ref().is_some_and(|stages| stages.only == [Stage::Live]);
+        if scenario.agent.kind() != &agents::CLAUDE && !is_live {
+            let help = "`agent = { claude = { … } }`; for a real release of another agent, `stages = { only = [\"live\"], … }`";
+            self.no("tool-server".to_owned(), "of the fakes, Claude Code's alone uses a tool server", Some(help));
+        }
+        let is_plain = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        for (key, name) in [("name", &server.name), ("tool", &server.tool)] {
+            if !is_plain(name) {
+                let message = format!("`{}` cannot be a part of a tool's name", shown(name));
+                self.no(
+                    format!("tool-server.{key}"),
+                    message,
+                    Some("letters, digits and `-`: the model calls `mcp__NAME__TOOL`"),
+                );
+            }
+        }
+        if server.output.len() > limits::TOOL_OUTPUT_BYTES {
+            let message = format!("a result longer than {} bytes", limits::TOOL_OUTPUT_BYTES);
+            self.no("tool-server.output".to_owned(), message, None);
+        }
+        if server.fault.as_ref().is_some_and(|fault| fault.does == ToolServerDoes::KeepAlive(Span::ZERO)) {
+            let help = "give them a pace: `keep-alive = \"15s\"`";
+            self.no("tool-server.fault.does".to_owned(), "keep-alives without any time between them", Some(help));
         }
     }
 

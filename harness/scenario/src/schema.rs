@@ -25,10 +25,11 @@ pub struct Vary {
 }
 
 /// Top-level keys that a control arm may change: those that decide how the run goes. The others say what it means.
-pub const CONTROL_KEYS: [&str; 12] = [
+pub const CONTROL_KEYS: [&str; 13] = [
     "agent",
     "terminals",
     "turns",
+    "tool-server",
     "faults",
     "people",
     "runs",
@@ -41,7 +42,7 @@ pub const CONTROL_KEYS: [&str; 12] = [
 ];
 
 /// Top-level keys that a variant may set.
-pub const SET_KEYS: [&str; 17] = [
+pub const SET_KEYS: [&str; 18] = [
     "title",
     "about",
     "mechanism",
@@ -49,6 +50,7 @@ pub const SET_KEYS: [&str; 17] = [
     "agent",
     "terminals",
     "turns",
+    "tool-server",
     "faults",
     "people",
     "runs",

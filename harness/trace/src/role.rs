@@ -28,6 +28,9 @@ pub enum Actor {
 /// The role of the agent.
 pub const AGENT: &str = "agent";
 
+/// The role of the tool server that a scenario starts beside its agent.
+pub const TOOLS: &str = "tools";
+
 /// The role of a process, taken apart: `agent~2.1.3` is the third child of the first child of the agent that was started for
 /// the second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +79,7 @@ pub fn same_agent(role: &str) -> &str {
     if Role::of(role).is_some_and(Role::is_agent) { AGENT } else { role }
 }
 
-/// Roles of processes have the form of [`Role`]; people are `personN`; a name that is no known word is a strategy's.
+/// Roles of processes have the form of [`Role`], or are [`TOOLS`]; people are `personN`; a name that is no known word is a strategy's.
 pub fn actor(who: &str) -> Actor {
     match who {
         "wrapper" => Actor::Wrapper,
@@ -84,6 +87,7 @@ pub fn actor(who: &str) -> Actor {
         "model" => Actor::Model,
         "user" => Actor::Person,
         "" | "worker" | "companion" | "fault" | SCHEDULER | "stage" | "kernel" | "shutdown" => Actor::Other,
+        TOOLS => Actor::Process,
         _ if Role::of(who).is_some() => Actor::Process,
         _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
         _ => Actor::Strategy,
@@ -107,9 +111,9 @@ mod tests {
 
     #[test]
     fn names_have_their_kind() {
-        let kinds = ["agent", "agent.1.2", "person1", "persona@v1", "wrapper", "idle@off", "worker"].map(actor);
+        let kinds = ["agent", "agent.1.2", TOOLS, "person1", "persona@v1", "wrapper", "idle@off", "worker"].map(actor);
         use Actor::*;
-        assert_eq!(kinds, [Process, Process, Person, Strategy, Wrapper, Strategy, Other]);
+        assert_eq!(kinds, [Process, Process, Process, Person, Strategy, Wrapper, Strategy, Other]);
         assert_eq!(["client", "model", "user", SCHEDULER].map(actor), [Client, Model, Person, Other]);
     }
 }

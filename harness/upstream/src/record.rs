@@ -52,6 +52,7 @@ pub fn recording(agent: &str, client: Option<Client>, report: &Report, counts_le
                 }
                 None => continue,
             },
+            Via::Tools => json!({ "t": t, "dir": "TOOLS", "msg": message }),
             Via::Signal => json!({ "t": t, "dir": "SIGNAL", "msg": message }),
             Via::Screen | Via::Person => continue,
         });

@@ -8,6 +8,7 @@ pub mod claude;
 pub mod http;
 #[cfg(test)]
 mod laws;
+pub mod mcp;
 pub mod model;
 pub mod opencode;
 pub mod sse;

@@ -184,7 +184,8 @@ impl Wrapper {
         // a release that does not wait for the end of its stdin
         let mut agent = agents::CLAUDE.default_agent();
         agent.set_release("2.1.329");
-        let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None };
+        let plan =
+            Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, tools: None, stored: None };
         let stand_in = StandIn { plan, env: BTreeMap::new(), args: Vec::new(), journal: None, speed: HURRIED };
         let (ran, lines) = self.run(stand_in, terminal)?;
         let command = format!("{} on {}", self.command.join(" "), terminal.name());

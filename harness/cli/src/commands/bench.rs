@@ -113,6 +113,7 @@ impl Bench {
             faults: Vec::new(),
             inside: Vec::new(),
             model_port: None,
+            tools: None,
             stored: None,
         };
         let plan = serde_json::to_string(&plan).map_err(|e| CommandError::Fault(e.to_string()))?;

@@ -7,7 +7,9 @@ use rehang_judge::Outcome;
 use rehang_os::sim::SimKernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::Unit;
-use rehang_scenario::{Arm, Fault, Place, Proof, Scenario, Span, Stage, Step, Terminal, VTime, WrapperFault};
+use rehang_scenario::{
+    Arm, Fault, Place, Proof, Scenario, Span, Stage, Step, Terminal, Transport, VTime, WrapperFault,
+};
 use rehang_stage::{Job, Looks, Played, Setting, judged};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,6 +160,11 @@ fn goes_in_rounds(unit: &Unit) -> bool {
     unit.main.agent.steps().is_some_and(|steps| steps.contains(&Step::Again))
 }
 
+/// Whether a tool server runs beside the agent.
+fn has_server(unit: &Unit) -> bool {
+    unit.main.tool_server.as_ref().is_some_and(|server| server.over == Transport::Http)
+}
+
 /// Why a hang cannot be played here.
 fn cannot(unit: &Unit, played: &Played) -> Option<&'static str> {
     let fault = unit.main.faults.iter().find_map(|fault| match (fault, fault.place()) {
@@ -171,6 +178,7 @@ fn cannot(unit: &Unit, played: &Played) -> Option<&'static str> {
     match () {
         () if fault.is_some() => fault,
         () if unit.main.runs > 1 => Some("its caller runs the agent again and again"),
+        () if has_server(unit) => Some("its tool server is a process of the stage's own"),
         () if goes_in_rounds(unit) => Some("it goes in rounds, and a look here comes in any part of one"),
         () if acts() => Some("somebody acts in it before it hangs"),
         () if unit.terminal == Terminal::StdoutSlow => Some("its reader is slow"),

@@ -592,6 +592,7 @@ impl Does {
             turns,
             tool_faults: Vec::new(),
             repeats: None,
+            tools: None,
         };
         let mut engine = Engine::new(config, AgentHost::with("tester", Box::new(Does(act))));
         let now = VTime::ZERO;

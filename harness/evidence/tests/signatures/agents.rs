@@ -66,6 +66,7 @@ pub fn recorded(what: &str, rest: &[&str]) {
         "bash" => call("Bash", r#"{"command":"touch x"}"#),
         "question" => call("AskUserQuestion", r#"{"questions":[{"question":"Which colour?"}]}"#),
         "tool-server" => call("mcp__tickets__list", "{}"),
+        "prompt" => String::new(),
         other => panic!("no transcript has {other}"),
     };
     let folder = std::env::var("CLAUDE_CONFIG_DIR").expect("the stage names it");
@@ -74,7 +75,8 @@ pub fn recorded(what: &str, rest: &[&str]) {
         here.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let project = Path::new(&folder).join("projects").join(slug);
     std::fs::create_dir_all(&project).expect("a folder");
-    std::fs::write(project.join("session.jsonl"), format!("{prompt}\n{answer}\n")).expect("a transcript");
+    let lines: Vec<String> = [prompt.to_owned(), answer].into_iter().filter(|line| !line.is_empty()).collect();
+    std::fs::write(project.join("session.jsonl"), lines.join("\n") + "\n").expect("a transcript");
     again(rest);
 }
 

@@ -230,6 +230,15 @@ pub fn all() -> Vec<Case> {
         hung("tool-server-owes-an-answer", "tool-lost", "X2", "which a tool server owes it", |s| {
             agent(s, "claude", &["-p"], &["recorded", "tool-server", "idle"]);
         }),
+        Case {
+            limits: Limits { silent_ms: 50 },
+            ..hung("tool-server-over-http-owes-an-answer", "tool-lost", "X2", "mcp__tickets__list: {}” from", |s| {
+                tool_server(s, "ask-by-loop");
+            })
+        },
+        hung("host-owes-an-answer", "host-silent", "P4", "waits for its host in the middle of a turn", |s| {
+            agent_piped(s, "claude", &HOSTED, &["recorded", "prompt", "epoll-stdin"]);
+        }),
         hung("alive-after-its-result", "alive-after-result", "H1", "nothing in sight keeps it", |s| {
             agent(s, "claude", &["-p"], &["recorded", "ended", "idle"]);
         }),
@@ -270,6 +279,10 @@ pub fn all() -> Vec<Case> {
         benign("tool-of-a-transcript-sleeps", Waiting, "sleep", |s| {
             agent(s, "claude", &["-p"], &["recorded", "bash", "loop-with-child", "sleep"]);
         }),
+        benign("command-of-a-hosted-agent-sleeps", Waiting, "sleep", |s| {
+            agent_piped(s, "claude", &HOSTED, &["recorded", "prompt", "loop-with-child", "sleep"]);
+        }),
+        benign("tool-server-over-http-works", Waiting, "peer-wait", |s| tool_server(s, "ask-by-loop")),
         benign("tool-server-is-mute", Waiting, "tool-server-mute", |s| {
             agent(s, "claude", &["-p"], &["loop-with-child", "args", "mcp-server", "sleep"]);
         }),

@@ -104,6 +104,21 @@ pub fn peer(stage: &mut Stage, name: &str, how: &str) {
     stage.keep((listener, stream));
 }
 
+/// How a host starts Claude Code.
+pub const HOSTED: [&str; 5] = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
+
+/// An agent that has called a tool of a server over HTTP, which began to answer.
+pub fn tool_server(stage: &mut Stage, how: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let command = stage.agent("claude", &["-p"], &["recorded", "tool-server", "connect", &address, how]);
+    stage.start(command);
+    let (mut stream, _) = listener.accept().expect("it connects");
+    stream.read_exact(&mut [0; 7]).expect("it asks");
+    stream.write_all(b"event: ping\n").expect("it listens");
+    stage.keep((listener, stream));
+}
+
 /// A peer that takes a request and says nothing.
 pub fn thinking(stage: &mut Stage) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

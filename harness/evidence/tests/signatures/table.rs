@@ -20,10 +20,11 @@ enum Shows {
 
 use Shows::{Hang, Nothing, Waits};
 
-const TABLE: [(&str, Shows); 45] = [
+const TABLE: [(&str, Shows); 46] = [
     ("Q4", Hang("question-on-a-server", "agent-at-a-terminal")),
     ("Q5", Nothing("the run is over")),
     ("P3", Hang("permission-in-a-transcript", "tool-of-a-transcript-sleeps")),
+    ("P4", Hang("host-owes-an-answer", "command-of-a-hosted-agent-sleeps")),
     ("S2", Hang("stdin-that-its-starter-shares", "stdin-with-a-limit")),
     ("S3", Hang("stdin-of-a-hook", "hook-sleeps")),
     ("B3", Hang("pager", "agent-at-a-terminal")),
@@ -49,7 +50,7 @@ const TABLE: [(&str, Shows); 45] = [
     ("M9", Hang("peer-silent-on-a-kept-connection", "peer-talks")),
     ("M10", Hang("no-connection-but-a-timer", "timer")),
     ("X1", Waits("tool-server-is-mute", "an agent has a limit to its handshake")),
-    ("X2", Hang("tool-server-owes-an-answer", "tool-server-idles")),
+    ("X2", Hang("tool-server-over-http-owes-an-answer", "tool-server-over-http-works")),
     ("X3", Hang("tool-server-owes-an-answer", "tool-server-idles")),
     ("X4", Hang("oauth-callback", "any-server-idles")),
     ("X5", Hang("hook-never-ends", "hook-sleeps")),

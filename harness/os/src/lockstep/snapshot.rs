@@ -8,6 +8,7 @@ use super::table::{Process, State};
 use crate::kernel::{Party, Proc};
 use crate::lockstep::protocol::{Key, Waiting};
 use crate::tables::{At, Leader, Outsider, Row, Tables, Thing, Waits};
+use rehang_trace::role::Role;
 
 impl LockstepKernel {
     pub(super) fn tables(&self, parties: &[Party]) -> Tables<'_> {
@@ -64,7 +65,7 @@ impl LockstepKernel {
             proc,
             argv: &process.argv,
             parent: process.parent,
-            root: !process.role.contains('.'),
+            root: Role::of(&process.role).is_some_and(Role::is_agent),
             group: self.leader(process.pgid),
             session: self.leader(process.sid),
             shell: process.shell.is_some(),

@@ -7,6 +7,7 @@ use super::{FIRST_PORT, SimKernel};
 use crate::kernel::{Party, Proc};
 use crate::os::{Fd, Wait};
 use crate::tables::{At, Leader, Link, Outsider, Row, Tables, Thing, Waits};
+use rehang_trace::role::Role;
 use std::collections::BTreeSet;
 
 impl SimKernel {
@@ -64,7 +65,7 @@ impl SimKernel {
             proc: process.place(),
             argv: &process.argv,
             parent: process.parent,
-            root: !process.role.contains('.'),
+            root: Role::of(&process.role).is_some_and(Role::is_agent),
             group: self.leader(process.pgid),
             session: self.leader(process.sid),
             shell: process.shell,

@@ -64,6 +64,7 @@ impl Rng {
             cites: Vec::new(),
             terminals,
             turns,
+            tool_server: None,
             faults,
             people,
             runs: if self.one_in(12) { 2 } else { 1 },

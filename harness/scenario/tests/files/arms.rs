@@ -102,114 +102,114 @@ fn a_value_of_another_kind_is_told_what_belongs_there() {
         &rows,
         |row| of("opencode = {}", row),
         expect![[r#"
-        about = 1
-            4:8-1 `about` must be a text | this is a number | in quotes: `"1"`
-        about = 1.5
-            4:8-3 `about` must be a text | this is a fraction | in quotes: `"1.5"`
-        about = true
-            4:8-4 `about` must be a text | this is true or false | in quotes: `"true"`
-        about = 1979-05-27
-            4:8-10 `about` must be a text | this is a date
-        about = []
-            4:8-2 `about` must be a text | this is a list
-        about = { a = 1 }
-            4:8-9 `about` must be a text | this is a table
-        about.a = 1
-            4:0-5 `about` must be a text | this is a table
-        afterwards = "2s"
-        afterwards = 2
-            4:13-1 `afterwards` is a duration | a duration needs a unit | write `"2s"` or `"2ms"`
-        afterwards = 2.5
-            4:13-3 `afterwards` must be a duration | this is a fraction | like this: `"250ms"`, `"2s"`, `"15m"`, `"4h"`
-        afterwards = []
-            4:13-2 `afterwards` must be a duration | this is a list | like this: `"250ms"`, `"2s"`, `"15m"`, `"4h"`
-        runs = "2"
-            4:7-3 `runs` must be a whole number | this is a text
-        runs = 1.5
-            4:7-3 `runs` must be a whole number | this is a fraction
-        runs = 0
-            4:7-1 `runs` is 0, out of range | a whole number from 1 to 100
-        runs = 1
-        runs = 100
-        runs = 101
-            4:7-3 `runs` is 101, out of range | a whole number from 1 to 100
-        runs = 0x64
-        runs = -1
-            4:7-2 `runs` is -1, out of range | a whole number from 1 to 100
-        runs = 99999999999999999999999999999999999999999
-            4:7-41 `runs` is 99999999999999999999999999999999999999999, out of range | a whole number from 1 to 100
-        args = "x"
-            4:7-3 `args` must be a list | this is a text | what can be a list is always a list: `["x"]`
-        args = { 0 = "x" }
-            4:7-11 `args` must be a list | this is a table | a path is one key, in quotes: `"people.0.after" = …`
-        args = { a = "x" }
-            4:7-11 `args` must be a list | this is a table | what can be a list is always a list: `[{ a = "x" }]`
-        args.0 = "x"
-            4:0-4 `args` must be a list | this is a table | a path is one key, in quotes: `"people.0.after" = …`
-        args = 7
-            4:7-1 `args` must be a list | this is a number | what can be a list is always a list: `[7]`
-        args = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-            4:7-60 `args` must be a list | this is a text | what can be a list is always a list: `["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]`
-        args = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-            4:7-61 `args` must be a list | this is a text
-        args = """x
-        y"""
-            4:7-9 `args` must be a list | this is a text
-        env = []
-            4:6-2 `env` must be a table | this is a list
-        env = { A = 1 }
-            4:12-1 `env.A` must be a text | this is a number | in quotes: `"1"`
-        env = { "" = "1" }
-            4:8-2 `` is no name | empty, or with `=` or a control character in it
-        env = { "A=B" = "1" }
-            4:8-5 `A=B` is no name | empty, or with `=` or a control character in it
-        env = { "A\u0007" = "1" }
-            4:8-9 `A\u{7}` is no name | empty, or with `=` or a control character in it
-        stages = "sim"
-            4:9-5 `stages` must be a table | this is a text | its keys are `only`, `because`
-        stages = {}
-            4:9-2 `only` is missing in `stages` | it belongs here | add `only = …`: Where it runs
-            4:9-2 `because` is missing in `stages` | it belongs here | add `because = …`: The kernel behaviour that the others do not model
-        stages = { only = "sim", because = "x" }
-            4:18-5 `stages.only` must be a list | this is a text | what can be a list is always a list: `["sim"]`
-        turns = [7]
-            4:9-1 `turns.0` must be a table with one key | this is a number | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
-        turns = [{}]
-            4:9-2 `turns.0` is empty | what is it? | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
-        turns = ["say"]
-            4:9-5 `say` needs a value | a word alone | write `{ say = "…" }`
-        turns = ["sya"]
-            4:9-5 `turns.0` cannot be `sya` | did you mean `say`?
-        turns = ["xyzzy"]
-            4:9-7 `turns.0` cannot be `xyzzy` | no such word here | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
-        turns = [{ xyzzy = 1 }]
-            4:11-5 `turns.0` cannot be `xyzzy` | no such word here | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
-        turns = [{ say = "a", think = "1s" }]
-            4:22-5 `turns.0` is one thing only | `say` stands there already | put each into a table of its own
-        turns = [{ ask = [{ question = "Q", multiple = "yes" }] }]
-            4:47-5 `turns.0.ask.0.multiple` must be true or false | this is a text
-        turns = [{ finish = { stop = 1 } }]
-            4:22-4 `stop` takes no value | write `"stop"` alone
-        turns = [{ finish = [] }]
-            4:20-2 `turns.0.finish` must be one of its words | this is a list | it can be `stop`, `tool-calls`, `unknown`, `none`
-        turns = [{ bash = { command = "x", does = [{ hold = 1 }] } }]
-            4:45-4 `hold` takes no value | write `"hold"` alone
-        turns = [{ bash = { command = "x", does = ["sleep", "every", "exit", "run", "agent", "print"] } }]
-            4:43-7 `sleep` needs a value | a word alone | write `{ sleep = "2s" }`
-            4:52-7 `every` needs a value | a word alone | write `{ every = { … } }`
-            4:61-6 `exit` needs a value | a word alone | write `{ exit = 1 }`
-            4:69-5 `run` needs a value | a word alone | write `{ run = […] }`
-            4:76-7 `agent` needs a value | a word alone | write `{ agent = { … } }`
-            4:85-7 `print` needs a value | a word alone | write `{ print = "…" }`
-        people = [{ via = "tty", does = "type" }]
-            4:32-6 `type` needs a value | a word alone | write `{ type = "…" }`
-        xyzzy = 1
-            4:0-5 unknown key `xyzzy` | no such key here | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
-        expext = 1
-            4:0-6 unknown key `expext` | did you mean `expect`?
-        contrl = 1
-            4:0-6 unknown key `contrl` | did you mean `control`?
-    "#]],
+            about = 1
+                4:8-1 `about` must be a text | this is a number | in quotes: `"1"`
+            about = 1.5
+                4:8-3 `about` must be a text | this is a fraction | in quotes: `"1.5"`
+            about = true
+                4:8-4 `about` must be a text | this is true or false | in quotes: `"true"`
+            about = 1979-05-27
+                4:8-10 `about` must be a text | this is a date
+            about = []
+                4:8-2 `about` must be a text | this is a list
+            about = { a = 1 }
+                4:8-9 `about` must be a text | this is a table
+            about.a = 1
+                4:0-5 `about` must be a text | this is a table
+            afterwards = "2s"
+            afterwards = 2
+                4:13-1 `afterwards` is a duration | a duration needs a unit | write `"2s"` or `"2ms"`
+            afterwards = 2.5
+                4:13-3 `afterwards` must be a duration | this is a fraction | like this: `"250ms"`, `"2s"`, `"15m"`, `"4h"`
+            afterwards = []
+                4:13-2 `afterwards` must be a duration | this is a list | like this: `"250ms"`, `"2s"`, `"15m"`, `"4h"`
+            runs = "2"
+                4:7-3 `runs` must be a whole number | this is a text
+            runs = 1.5
+                4:7-3 `runs` must be a whole number | this is a fraction
+            runs = 0
+                4:7-1 `runs` is 0, out of range | a whole number from 1 to 100
+            runs = 1
+            runs = 100
+            runs = 101
+                4:7-3 `runs` is 101, out of range | a whole number from 1 to 100
+            runs = 0x64
+            runs = -1
+                4:7-2 `runs` is -1, out of range | a whole number from 1 to 100
+            runs = 99999999999999999999999999999999999999999
+                4:7-41 `runs` is 99999999999999999999999999999999999999999, out of range | a whole number from 1 to 100
+            args = "x"
+                4:7-3 `args` must be a list | this is a text | what can be a list is always a list: `["x"]`
+            args = { 0 = "x" }
+                4:7-11 `args` must be a list | this is a table | a path is one key, in quotes: `"people.0.after" = …`
+            args = { a = "x" }
+                4:7-11 `args` must be a list | this is a table | what can be a list is always a list: `[{ a = "x" }]`
+            args.0 = "x"
+                4:0-4 `args` must be a list | this is a table | a path is one key, in quotes: `"people.0.after" = …`
+            args = 7
+                4:7-1 `args` must be a list | this is a number | what can be a list is always a list: `[7]`
+            args = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                4:7-60 `args` must be a list | this is a text | what can be a list is always a list: `["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]`
+            args = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                4:7-61 `args` must be a list | this is a text
+            args = """x
+            y"""
+                4:7-9 `args` must be a list | this is a text
+            env = []
+                4:6-2 `env` must be a table | this is a list
+            env = { A = 1 }
+                4:12-1 `env.A` must be a text | this is a number | in quotes: `"1"`
+            env = { "" = "1" }
+                4:8-2 `` is no name | empty, or with `=` or a control character in it
+            env = { "A=B" = "1" }
+                4:8-5 `A=B` is no name | empty, or with `=` or a control character in it
+            env = { "A\u0007" = "1" }
+                4:8-9 `A\u{7}` is no name | empty, or with `=` or a control character in it
+            stages = "sim"
+                4:9-5 `stages` must be a table | this is a text | its keys are `only`, `because`
+            stages = {}
+                4:9-2 `only` is missing in `stages` | it belongs here | add `only = …`: Where it runs
+                4:9-2 `because` is missing in `stages` | it belongs here | add `because = …`: The kernel behaviour that the others do not model
+            stages = { only = "sim", because = "x" }
+                4:18-5 `stages.only` must be a list | this is a text | what can be a list is always a list: `["sim"]`
+            turns = [7]
+                4:9-1 `turns.0` must be a table with one key | this is a number | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
+            turns = [{}]
+                4:9-2 `turns.0` is empty | what is it? | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
+            turns = ["say"]
+                4:9-5 `say` needs a value | a word alone | write `{ say = "…" }`
+            turns = ["sya"]
+                4:9-5 `turns.0` cannot be `sya` | did you mean `say`?
+            turns = ["xyzzy"]
+                4:9-7 `turns.0` cannot be `xyzzy` | no such word here | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
+            turns = [{ xyzzy = 1 }]
+                4:11-5 `turns.0` cannot be `xyzzy` | no such word here | it can be `say`, `think`, `ask`, `permit`, `bash`, `task`, `together`, `compact`, `finish`
+            turns = [{ say = "a", think = "1s" }]
+                4:22-5 `turns.0` is one thing only | `say` stands there already | put each into a table of its own
+            turns = [{ ask = [{ question = "Q", multiple = "yes" }] }]
+                4:47-5 `turns.0.ask.0.multiple` must be true or false | this is a text
+            turns = [{ finish = { stop = 1 } }]
+                4:22-4 `stop` takes no value | write `"stop"` alone
+            turns = [{ finish = [] }]
+                4:20-2 `turns.0.finish` must be one of its words | this is a list | it can be `stop`, `tool-calls`, `unknown`, `none`
+            turns = [{ bash = { command = "x", does = [{ hold = 1 }] } }]
+                4:45-4 `hold` takes no value | write `"hold"` alone
+            turns = [{ bash = { command = "x", does = ["sleep", "every", "exit", "run", "agent", "print"] } }]
+                4:43-7 `sleep` needs a value | a word alone | write `{ sleep = "2s" }`
+                4:52-7 `every` needs a value | a word alone | write `{ every = { … } }`
+                4:61-6 `exit` needs a value | a word alone | write `{ exit = 1 }`
+                4:69-5 `run` needs a value | a word alone | write `{ run = […] }`
+                4:76-7 `agent` needs a value | a word alone | write `{ agent = { … } }`
+                4:85-7 `print` needs a value | a word alone | write `{ print = "…" }`
+            people = [{ via = "tty", does = "type" }]
+                4:32-6 `type` needs a value | a word alone | write `{ type = "…" }`
+            xyzzy = 1
+                4:0-5 unknown key `xyzzy` | no such key here | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
+            expext = 1
+                4:0-6 unknown key `expext` | did you mean `expect`?
+            contrl = 1
+                4:0-6 unknown key `contrl` | did you mean `control`?
+        "#]],
     );
 }
 
@@ -655,112 +655,112 @@ fn a_control_arm_or_a_variant_changes_what_it_says() {
         &rows,
         |row| format!("{HEAD}{head}{row}\n{REST}"),
         expect![[r#"
-        control = 7
-            5:10-1 `control` must be a table | this is a number
-        control = []
-            5:10-2 `control` must be a table | this is a list
-        vary = []
-            5:7-2 `vary` is empty | a file with `vary` has only its variants
-        vary = 7
-            5:7-1 `vary` must be a list | this is a number | what can be a list is always a list: `[7]`
-        [control]
-        changes = 7
-        args = []
-            6:10-1 `control.changes` must be a list | this is a number | what can be a list is always a list: `[7]`
-        [control]
-        changes = ["args"]
-        args = ["x"]
-        [control]
-        changes = ["args", "runs"]
-        args = ["x"]
-        runs = 2
-        [control]
-        changes = ["args"]
-        args = ["x"]
-        runs = 2
-            6:10-8 this control arm changes more than it says: `runs` | not named here
-        [control]
-        args = ["x"]
-        runs = 2
-        "turns.0" = { say = "y" }
-            7:0-4 this control arm changes more than one thing: `args`, `runs`, `turns` | the second | if it takes all of them, say so: `changes = ["args", "runs", "turns"]` | a key behind `[control]` falls into that table: what is the file's own belongs above it
-        [control]
-        "turns.0.say" = "y"
-        "turns.1" = { say = "z" }
-        [control]
-        runs = 0x1
-            6:0-4 `runs` changes nothing | it has this value without the control arm
-        [control]
-        runs = 1
-            6:0-4 `runs` changes nothing | it has this value without the control arm
-        [control]
-        title = "U"
-            6:0-5 `title` cannot stand in `control` | a key behind `[control]` falls into that table | move it above `[control]`
-        [control]
-        vary = 1
-            6:0-4 `vary` cannot stand in `control` | a key behind `[control]` falls into that table | move it above `[control]`
-        [control]
-        xyzzy = 1
-            6:0-5 `xyzzy` cannot stand in `control` | no such key | there are `agent`, `terminals`, `turns`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`
-        [control]
-        rnus = 1
-            6:0-4 `rnus` cannot stand in `control` | did you mean `runs`?
-        [control]
-        "turns.5" = 1
-            6:0-9 `turns.5` leads nowhere | `turns` has 1 elements: the next one is `turns.1`
-        [control]
-        runs = "x"
-            6:7-3 `runs` must be a whole number | this is a text
-        [[vary]]
-        set = {}
-            5:0-8 `name` is missing in `vary.0` | it belongs here | add `name = …`: What the variant is called: letters, digits, `-`, `_`, `.`, `=`
-            5:0-8 `` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
-        [[vary]]
-        name = 7
-            6:7-1 `vary.0.name` must be a text | this is a number | in quotes: `"7"`
-            6:7-1 `` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
-        [[vary]]
-        name = ""
-            6:7-2 `` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
-        [[vary]]
-        name = "a-_.=+9"
-        [[vary]]
-        name = "é"
-            6:7-4 `é` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
-        [[vary]]
-        name = "v"
-        set = { control = 1, vary = 1, skip = [], xyzzy = 1, rnus = 1, "" = 1 }
-            7:8-7 `control` cannot stand in `set` | a variant has its own `control` beside `set`
-            7:21-4 `vary` cannot stand in `set` | a variant has its own `vary` beside `set`
-            7:42-5 `xyzzy` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
-            7:53-4 `rnus` cannot stand in `set` | did you mean `runs`?
-            7:63-2 `` is no name | empty, or with `=` or a control character in it
-            7:63-2 `` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
-        [[vary]]
-        name = "v"
-        set = 7
-        expect = 7
-        control = 7
-            7:6-1 `vary.0.set` must be a table | this is a number
-            8:9-1 `vary.0.expect` must be a list | this is a number | what can be a list is always a list: `[7]`
-            9:10-1 `vary.0.control` must be a table | this is a number
-        [[vary]]
-        name = "v"
-        set = { runs = 1 }
-        control = { runs = 1 }
-            8:12-4 `runs` changes nothing in the variant `v` | it has this value without the control arm
-        [[vary]]
-        name = "v"
-        control = { runs = 2, args = ["x"] }
-            7:22-4 this control arm changes more than one thing: `args`, `runs` | the second | if it takes all of them, say so: `changes = ["args", "runs"]` | a key behind `[control]` falls into that table: what is the file's own belongs above it
-        [[vary]]
-        name = "v"
-        control = { runs = 2 }
-        [[vary]]
-        name = "w"
-        [control]
-        args = ["x"]
-    "#]],
+            control = 7
+                5:10-1 `control` must be a table | this is a number
+            control = []
+                5:10-2 `control` must be a table | this is a list
+            vary = []
+                5:7-2 `vary` is empty | a file with `vary` has only its variants
+            vary = 7
+                5:7-1 `vary` must be a list | this is a number | what can be a list is always a list: `[7]`
+            [control]
+            changes = 7
+            args = []
+                6:10-1 `control.changes` must be a list | this is a number | what can be a list is always a list: `[7]`
+            [control]
+            changes = ["args"]
+            args = ["x"]
+            [control]
+            changes = ["args", "runs"]
+            args = ["x"]
+            runs = 2
+            [control]
+            changes = ["args"]
+            args = ["x"]
+            runs = 2
+                6:10-8 this control arm changes more than it says: `runs` | not named here
+            [control]
+            args = ["x"]
+            runs = 2
+            "turns.0" = { say = "y" }
+                7:0-4 this control arm changes more than one thing: `args`, `runs`, `turns` | the second | if it takes all of them, say so: `changes = ["args", "runs", "turns"]` | a key behind `[control]` falls into that table: what is the file's own belongs above it
+            [control]
+            "turns.0.say" = "y"
+            "turns.1" = { say = "z" }
+            [control]
+            runs = 0x1
+                6:0-4 `runs` changes nothing | it has this value without the control arm
+            [control]
+            runs = 1
+                6:0-4 `runs` changes nothing | it has this value without the control arm
+            [control]
+            title = "U"
+                6:0-5 `title` cannot stand in `control` | a key behind `[control]` falls into that table | move it above `[control]`
+            [control]
+            vary = 1
+                6:0-4 `vary` cannot stand in `control` | a key behind `[control]` falls into that table | move it above `[control]`
+            [control]
+            xyzzy = 1
+                6:0-5 `xyzzy` cannot stand in `control` | no such key | there are `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`
+            [control]
+            rnus = 1
+                6:0-4 `rnus` cannot stand in `control` | did you mean `runs`?
+            [control]
+            "turns.5" = 1
+                6:0-9 `turns.5` leads nowhere | `turns` has 1 elements: the next one is `turns.1`
+            [control]
+            runs = "x"
+                6:7-3 `runs` must be a whole number | this is a text
+            [[vary]]
+            set = {}
+                5:0-8 `name` is missing in `vary.0` | it belongs here | add `name = …`: What the variant is called: letters, digits, `-`, `_`, `.`, `=`
+                5:0-8 `` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
+            [[vary]]
+            name = 7
+                6:7-1 `vary.0.name` must be a text | this is a number | in quotes: `"7"`
+                6:7-1 `` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
+            [[vary]]
+            name = ""
+                6:7-2 `` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
+            [[vary]]
+            name = "a-_.=+9"
+            [[vary]]
+            name = "é"
+                6:7-4 `é` is no name for a variant | a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`
+            [[vary]]
+            name = "v"
+            set = { control = 1, vary = 1, skip = [], xyzzy = 1, rnus = 1, "" = 1 }
+                7:8-7 `control` cannot stand in `set` | a variant has its own `control` beside `set`
+                7:21-4 `vary` cannot stand in `set` | a variant has its own `vary` beside `set`
+                7:42-5 `xyzzy` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
+                7:53-4 `rnus` cannot stand in `set` | did you mean `runs`?
+                7:63-2 `` is no name | empty, or with `=` or a control character in it
+                7:63-2 `` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
+            [[vary]]
+            name = "v"
+            set = 7
+            expect = 7
+            control = 7
+                7:6-1 `vary.0.set` must be a table | this is a number
+                8:9-1 `vary.0.expect` must be a list | this is a number | what can be a list is always a list: `[7]`
+                9:10-1 `vary.0.control` must be a table | this is a number
+            [[vary]]
+            name = "v"
+            set = { runs = 1 }
+            control = { runs = 1 }
+                8:12-4 `runs` changes nothing in the variant `v` | it has this value without the control arm
+            [[vary]]
+            name = "v"
+            control = { runs = 2, args = ["x"] }
+                7:22-4 this control arm changes more than one thing: `args`, `runs` | the second | if it takes all of them, say so: `changes = ["args", "runs"]` | a key behind `[control]` falls into that table: what is the file's own belongs above it
+            [[vary]]
+            name = "v"
+            control = { runs = 2 }
+            [[vary]]
+            name = "w"
+            [control]
+            args = ["x"]
+        "#]],
     );
     let name = |chars: usize| said(&of("claude = {}", &format!("[[vary]]\nname = \"{}\"", "x".repeat(chars)))).len();
     assert_eq!([limits::NAME_CHARS, limits::NAME_CHARS + 1].map(name), [0, 1]);

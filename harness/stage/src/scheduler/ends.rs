@@ -11,7 +11,8 @@ use rehang_os::{
     os::Sig,
 };
 use rehang_scenario::VTime;
-use rehang_trace::{Ended, What, role::SCHEDULER};
+use rehang_trace::role::{SCHEDULER, TOOLS};
+use rehang_trace::{Ended, What};
 use std::collections::BTreeSet;
 
 impl Scheduler<'_, '_> {
@@ -70,7 +71,7 @@ impl Scheduler<'_, '_> {
         }
         self.hub.record(SCHEDULER, What::Ended(Ended::Settled));
         let held = self.held();
-        for left in self.hub.kernel.clear()? {
+        for left in self.hub.kernel.clear()?.into_iter().filter(|left| left.role != TOOLS) {
             let process = format!("process {}", left.argv.first().map_or("", String::as_str));
             let of_it = held.iter().filter(|(role, _)| *role == left.role).map(|(_, what)| what.clone());
             for what in std::iter::once(process).chain(of_it) {

@@ -15,7 +15,8 @@ use rehang_os::{
     kernel::{Also, Handle, InternalError, Kernel, Launch, Proc, Streams},
     os::{Exit, Sig, Write},
 };
-use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, Via, WorkerFault, WrapperFault, plan::Plan};
+use rehang_scenario::plan::{Plan, Tools};
+use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, Via, WorkerFault, WrapperFault};
 use rehang_trace::{
     Event, RunEnd, What,
     role::{self, Role},
@@ -119,6 +120,7 @@ impl<'w> Hub<'w> {
             faults: scenario.faults.clone(),
             inside,
             model_port: listener.map(|(_, port)| port),
+            tools: scenario.tool_server.clone().map(|server| Tools { server, port: None }),
             stored: None,
         };
         let launch = Launch {
@@ -431,6 +433,7 @@ impl<'w> Hub<'w> {
             faults: _,     // not compared: they never change
             inside: _,     // not compared: they never change
             model_port: _, // not compared: it never changes
+            tools: _,      // not compared: it never changes once the agent runs
             stored,
         } = plan;
         let Streams { stdin, stdout, stderr, tty } = streams;

@@ -21,6 +21,7 @@ mod ports;
 mod proof;
 mod spin;
 mod ties;
+mod tools;
 mod wrapper;
 mod wrapper_host;
 
@@ -248,6 +249,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 
     fn drive(&mut self) -> Result<(), InternalError> {
+        self.hub.start_tools()?;
         self.hub.launch()?;
         for at in 0..self.seats.len() {
             self.hub.inboxes[at].push(Input::Begin);

@@ -80,7 +80,7 @@ pub(super) const OF_A_TOOL: Span = Span::mins(65);
 pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; if several fit, the first counts.
-pub const LIMITS: [Limit; 39] = [
+pub const LIMITS: [Limit; 40] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", After::Person, "the agent asks, and nobody answers"),
@@ -107,6 +107,7 @@ pub const LIMITS: [Limit; 39] = [
     ),
     of_agent("model-silent", After::Model, "the model sends nothing"),
     of_agent("peer-silent", After::Model, "the agent's peer sends nothing"),
+    of_agent("host-silent", After::Person, "the agent waits for its host in the middle of a turn, and nothing comes"),
     of_agent("no-connection", After::Model, "the agent has nothing under way, and says nothing"),
     of_agent("tty-read", After::Person, "the agent waits for a key at its terminal, and nobody comes"),
     of_agent("terminal-person", After::Fixed(CLOSED), "the agent's screen waits for a key, and nobody comes"),

@@ -94,6 +94,8 @@ fn play(signature: &str, mechanism: Option<&str>, agent: Option<&Agent>) -> Opti
             hung: "bash",
             control: "faults = []".to_owned(),
         }),
+        "tool-lost" if claude && mechanism == Some("X2") => Some(tool_server()),
+        "host-silent" => Some(mute_host()),
         "question-open" | "permission-open" if claude => Some(permission_of_claude()),
         "question-open" => Some(question(agent.and_then(|agent| agent.asks.first()), mechanism == Some("Q2"))),
         "permission-open" => Some(permission(mechanism == Some("P2"))),
@@ -111,6 +113,42 @@ fn silent(agent: &str, does: &str) -> Play {
         terminal: "null",
         hung: "model",
         control: "faults = []".to_owned(),
+    }
+}
+
+/// A tool server that takes a call and does not answer it.
+fn tool_server() -> Play {
+    let turns = r#"[{ permit = { tool = "mcp__db__query", permission = "mcp" } }, { say = "Told: {answer}" }]"#;
+    let server = r#"{ output = "3 rows", fault = { at = "call", does = "stall" } }"#;
+    Play {
+        agent: r#"{ claude = { as = "2.0.77", mode = "json" } }"#.to_owned(),
+        more: format!(
+            "args      = [\"--allowedTools\", \"mcp__db__query\"]\nturns     = {turns}\ntool-server = {server}\n"
+        ),
+        terminal: "null",
+        hung: "tool",
+        control: r#""tool-server.fault.does" = { pause = "1s" }"#.to_owned(),
+    }
+}
+
+/// A host that names a callback as a hook and does not answer it.
+fn mute_host() -> Play {
+    let named = |hooks: &str| {
+        let request = format!(r#"{{"subtype":"initialize","hooks":{hooks}}}"#);
+        format!(r#"'{{"type":"control_request","request_id":"c1","request":{request}}}'"#)
+    };
+    let hooks = named(r#"{"PreToolUse":[{"matcher":"Bash","hookCallbackIds":["before"]}]}"#);
+    let turns = r#"[{ bash = { command = "make", does = [{ print = "built" }] } }, { say = "Done." }]"#;
+    Play {
+        agent: r#"{ claude = { as = "1.0.128", mode = "stream-json" } }"#.to_owned(),
+        // the model takes its time, so that the host's word comes before the command
+        more: format!(
+            "turns     = {turns}\nfaults    = [{{ model = {{ response = 1, does = {{ pause = \"3s\" }} }} }}]\n\
+             people    = [{{ via = \"stdin\", sees = \"clock\", after = \"1s\", does = {{ type = {hooks} }} }}]\n"
+        ),
+        terminal: "pipe",
+        hung: "message",
+        control: format!("\"people.0.does.type\" = {}", named("null")),
     }
 }
 
@@ -173,7 +211,7 @@ mod tests {
     use rehang_scenario::Stage;
 
     /// Every signature that can be drafted, with the mechanisms that it can have.
-    const DRAFTS: [(&str, &str, &str); 24] = [
+    const DRAFTS: [(&str, &str, &str); 26] = [
         ("stdin-open", "S1", ""),
         ("stdin-open", "B1", ""),
         ("tty-read", "B2", ""),
@@ -192,6 +230,8 @@ mod tests {
         ("model-silent", "M1", "opencode"),
         ("peer-keepalive", "M2", "claude"),
         ("no-connection", "M8", "opencode"),
+        ("tool-lost", "X2", "claude"),
+        ("host-silent", "P4", "claude"),
         ("question-open", "Q1", "opencode"),
         ("question-open", "Q2", "opencode"),
         ("permission-open", "P1", "opencode"),

@@ -18,6 +18,9 @@ const BESIDE_NS: u64 = 3_000_000_000;
 /// user's number (2.1.329).
 const INBOX: &str = "cc-socks";
 
+/// What the name of a tool server's tool begins with in Claude Code.
+const OF_SERVER: &str = "mcp__";
+
 /// What an agent says of itself.
 pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
     let agent = record(view, process.pid)?;
@@ -175,6 +178,14 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     Some(Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).rank(rank::SAID))
 }
 
+/// The tool of a tool server whose result an agent waits for, if its record has no other call without a result: its model
+/// has said all that it will for now.
+pub fn owed_tool<'a>(view: &View<'a>, process: &Process) -> Option<&'a str> {
+    let running = &record(view, process.pid)?.running;
+    let all = running.iter().all(|tool| tool.starts_with(OF_SERVER));
+    running.first().filter(|_| all).map(String::as_str)
+}
+
 fn record<'a>(view: &View<'a>, pid: Pid) -> Option<&'a Agent> {
     view.after.agents.iter().find(|agent| agent.pid == pid)
 }
@@ -276,7 +287,7 @@ fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
     let sources = record.sources.join(", ");
     if let Some(tool) = record.running.first() {
         let (mechanism, why) = match tool.as_str() {
-            tool if tool.starts_with("mcp__") => ("X2", "which a tool server owes it"),
+            tool if tool.starts_with(OF_SERVER) => ("X2", "which a tool server owes it"),
             // of opencode: only a tool whose session is idle is listed as running
             tool if tool == "task" || tool.starts_with("task: ") => ("E9", "a subagent whose own session is idle"),
             _ => ("B13", "of which nothing runs: no command, no connection"),
@@ -323,6 +334,35 @@ fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a 
     view.living_children(process.pid).filter(|child| !kind::helper(child))
 }
 
+/// In the middle of a turn, an agent that takes messages of its host on its standard input, while nothing else is under way:
+/// what its host has to say is all that can still come.
+fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait]) -> Option<Finding> {
+    if record.name != "claude" || record.turn != "open" || !kind::is_hosted(process) {
+        return None;
+    }
+    let stdin = waits.iter().find_map(|wait| match wait.on {
+        On::Input(0) => process.fd(0).filter(|fd| matches!(fd.what, Object::Pipe { .. } | Object::Socket { .. })),
+        _ => None,
+    })?;
+    let hosts = view.other_end(process, stdin, true);
+    if hosts.is_empty() || hosts.contains(&process.pid) {
+        return None;
+    }
+    let (pid, name, host) = (process.pid, view.name(process.pid), view.names(&hosts));
+    let text = format!(
+        "{name} waits for its host in the middle of a turn: {host} holds its standard input open and writes nothing"
+    );
+    let ends = format!(
+        "a line of {host}, such as the control_response to the last control_request; next time, a limit on what the host answers; from outside: {}",
+        end_it(view, pid)
+    );
+    let because = format!(
+        "its turn is open by its own record ({}), and it has no connection, no command and no other input; what it has asked its host, if anything, was not seen: an answer that got lost inside it looks the same",
+        record.sources.join(", ")
+    );
+    Some(Finding::hung(pid, "host-silent", "P4", text).ends(ends).because(because))
+}
+
 /// An agent of which nothing is under way: no connection, no child, no input.
 pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let agent = view.agent(process.pid)?;
@@ -357,6 +397,9 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     }
     if let Some(lost) = record.and_then(|record| lost(view, process, record)) {
         return Some(lost);
+    }
+    if let Some(owes) = record.and_then(|record| host_owes(view, process, record, waits)) {
+        return Some(owes);
     }
     let timer = waits.iter().filter(|wait| wait.on == On::Clock).find_map(|wait| left(wait.limit));
     let child = if view.living_children(pid).next().is_some() { "command" } else { "child" };

@@ -140,6 +140,15 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     let name = view.name(pid);
     let at = &socket.remote;
     let agent = view.agent(pid).is_some();
+    let tool = agent::owed_tool(view, process);
+    // whose answer it waits for, in the middle of a sentence
+    let answer = match tool {
+        Some(tool) => format!("the result of its tool “{tool}” from {}", server(view, socket)),
+        None if agent => "the model's answer".to_owned(),
+        None => "its peer".to_owned(),
+    };
+    // the mechanism of a peer that only says that it lives
+    let alive = if tool.is_some() { "X2" } else { "M2" };
     if socket.state == SocketState::Connecting {
         let text = format!("{name} waits for a connection to {at}, which does not answer");
         let finding = Finding::waiting(pid, "connecting", rank::SILENT, text)
@@ -158,18 +167,17 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     }
     if agent && came > 0 && came <= pieces * KEEPALIVE_BYTES {
         let text = format!(
-            "{name} waits for the model's answer at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",
+            "{name} waits for {answer} at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",
             duration(view.window_ns / 1_000_000)
         );
         let finding = Finding::waiting(pid, "peer-keepalive", rank::TALKS, text).guess();
         let finding = finding.ends("content at last, or the agent's own limit on lines without any");
         let because = "whether they hold content cannot be seen from outside; very short tokens look the same";
-        return Some(Finding { mechanism: Some("M2"), ..finding.because(because) });
+        return Some(Finding { mechanism: Some(alive), ..finding.because(because) });
     }
     if came > 0 {
-        let what = if agent { "the model's answer" } else { "its peer" };
         let text = format!(
-            "{name} waits for {what} at {at}, which talks ({came} bytes in {})",
+            "{name} waits for {answer} at {at}, which talks ({came} bytes in {})",
             duration(view.window_ns / 1_000_000)
         );
         let finding = Finding::waiting(pid, "peer-talks", rank::TALKS, text).ends("the end of the answer");
@@ -182,7 +190,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     let quiet_ms = traffic.since_received_ms.min(traffic.since_sent_ms);
     if agent && quiet_ms < view.limits.silent_ms && trickles(&traffic) {
         let text = format!(
-            "{name} waits for the model's answer at {at}: in the {} since it asked no more than {} bytes came, in {} pieces, the last one {} ago: keep-alive lines, or next to no progress",
+            "{name} waits for {answer} at {at}: in the {} since it asked no more than {} bytes came, in {} pieces, the last one {} ago: keep-alive lines, or next to no progress",
             duration(traffic.since_sent_ms),
             traffic.received_bytes,
             traffic.received_pieces,
@@ -191,7 +199,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         let finding = Finding::waiting(pid, "peer-keepalive", rank::FRESH + 1, text).guess();
         let finding = finding.ends("content at last, or the agent's own limit on lines without any");
         let because = "whether they hold content cannot be seen from outside; a model that thinks and says that it lives looks the same";
-        return Some(Finding { mechanism: Some("M2"), ..finding.because(because) });
+        return Some(Finding { mechanism: Some(alive), ..finding.because(because) });
     }
     let silent = duration(traffic.since_received_ms);
     // the kernel's clock has steps of some milliseconds: an answer at once has the age of its request
@@ -202,7 +210,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         format!("which has not answered for {}", duration(traffic.since_sent_ms.min(traffic.since_received_ms)))
     };
     if quiet_ms < view.limits.silent_ms {
-        let what = if agent { "the model" } else { "its peer" };
+        let what = if agent && tool.is_none() { "the model" } else { &answer };
         let text = format!("{name} waits for {what} at {at}, {how}");
         let limit = duration(view.limits.silent_ms);
         let because = format!(
@@ -210,8 +218,11 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         );
         return Some(Finding::waiting(pid, "peer-wait", rank::FRESH, text).because(because).ends("an answer"));
     }
-    let (signature, mechanism, who) =
-        if agent { ("model-silent", "M1", "the model's stream") } else { ("peer-silent", "E2", "its peer") };
+    let (signature, mechanism, who) = match tool {
+        Some(_) => ("tool-lost", "X2", answer.as_str()),
+        None if agent => ("model-silent", "M1", "the model's stream"),
+        None => ("peer-silent", "E2", "its peer"),
+    };
     let idle_ms = traffic.since_received_ms.saturating_sub(traffic.since_sent_ms);
     let was_idle = traffic.received_bytes > 0 && idle_ms >= view.limits.silent_ms.saturating_mul(IDLE_LIMITS);
     let is_gone = socket.unsent > 0 && traffic.retransmits > 0;
@@ -235,6 +246,12 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
     Some(if polled { finding.rank(rank::SILENT) } else { finding })
+}
+
+/// Who is at the other end of a connection: a process of this machine, or a server.
+fn server(view: &View<'_>, socket: &Socket) -> String {
+    let holder = socket.peer.and_then(|peer| view.after.socket_holders(peer).next());
+    holder.map_or_else(|| "a tool server".to_owned(), |(holder, _)| view.name(holder.pid))
 }
 
 /// Whether a connection has brought, since something was asked on it, less than the events of the slowest model and

@@ -402,3 +402,65 @@ fn a_prompt_waits_for_its_answer_and_for_no_timer() {
         assert_eq!(closed(look), want, "{what}");
     }
 }
+
+#[test]
+fn a_hosted_agent_in_the_middle_of_a_turn_waits_for_its_host() {
+    const HOSTED: [&str; 3] = ["-p", "--input-format", "stream-json"];
+    let claude = |args: &[&str]| {
+        let process = pipe(started(process(11, 10, "claude"), &[&["claude"], args].concat()), 0, Mode::Read, 70);
+        watches(has(process, 5, Mode::Both, Object::Event { count: 0 }), &[0, 5], TimeLimit::Never)
+    };
+    let host = || pipe(process(10, 1, "host"), 4, Mode::Write, 70);
+    let told = |agent: Process, name: &str, turn: &str| {
+        let record = Agent { name: name.into(), turn: turn.into(), ..record() };
+        let look = with(vec![agent], record);
+        look.both(|s| {
+            let host = host();
+            s.around.insert(host.pid, host);
+        })
+    };
+    let nobody = with(vec![claude(&HOSTED)], Agent { name: "claude".into(), turn: "open".into(), ..record() });
+    let command = told(claude(&HOSTED), "claude", "open").both(|s| {
+        let child = started(sleeps(process(12, 11, "make"), 90_000), &["make"]);
+        s.tree.insert(child.pid, child);
+    });
+    expect![[r#"
+        in the middle of a turn: Hung host-silent P4 (Likely): Claude Code (11) waits for its host in the middle of a turn: host (10) holds its standard input open and writes nothing | a line of host (10), such as the control_response to the last control_request; next time, a limit on what the host answers; from outside: kill 11 | its turn is open by its own record (a log), and it has no connection, no command and no other input; what it has asked its host, if anything, was not seen: an answer that got lost inside it looks the same
+        its turn is over: Hung alive-after-result H1 (Likely): Claude Code (11) has finished its turn and does not exit: host (10) holds its standard input open and writes nothing | host (10) closes it; from outside: kill 11 (its result is out) | its own record ends with a finished turn: a log
+        no record of a turn: Hung stdin-open S1 (Likely): Claude Code (11) waits for the next message on its standard input, which host (10) holds open and does not write to | host (10) closes its end or writes to it; next time, ends its input once its result is there; from outside: kill 11 | poll watches descriptor 0; host (10) might still write
+        no host of messages: Hung no-connection M8 (Likely): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
+        another agent: Hung no-connection M8 (Likely): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
+        nobody in sight holds its input: Hung no-connection M8 (Likely): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
+        a command of it runs: Waiting sleep - (Likely): make (12) sleeps (1m30s) | time
+    "#]].assert_eq(&all_answers(vec![
+        ("in the middle of a turn", told(claude(&HOSTED), "claude", "open")),
+        ("its turn is over", told(claude(&HOSTED), "claude", "ended")),
+        ("no record of a turn", told(claude(&HOSTED), "claude", "")),
+        ("no host of messages", told(claude(&["-p"]), "claude", "open")),
+        ("another agent", told(claude(&HOSTED), "codex", "open")),
+        ("nobody in sight holds its input", nobody),
+        ("a command of it runs", command),
+    ]));
+}
+
+#[test]
+fn a_call_of_a_tool_server_over_http_is_owed_by_that_server() {
+    let claude = |running: &[&str], idle_ms: u64| {
+        let process = socket(agent("claude", &["-p"]), 7, 80);
+        let process = watches(process, &[5, 7], TimeLimit::Never);
+        let running = running.iter().map(|tool| (*tool).to_owned()).collect();
+        let record = Agent { name: "claude".into(), turn: "open".into(), running, ..record() };
+        with(vec![process], record).socket(connection(80, idle_ms))
+    };
+    expect![[r#"
+        silent: Hung tool-lost X2 (Likely): Claude Code (11) waits for the result of its tool “mcp__db__query: {}” from a tool server at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
+        silent for less than a minute: Waiting peer-wait - (Likely): Claude Code (11) waits for the result of its tool “mcp__db__query: {}” from a tool server at 93.184.216.34:443, which began to answer and has been silent for 30s | an answer | silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
+        a command runs too: Hung model-silent M1 (Likely): Claude Code (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
+        no call: Hung model-silent M1 (Likely): Claude Code (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
+    "#]].assert_eq(&all_answers(vec![
+        ("silent", claude(&["mcp__db__query: {}"], 90_000)),
+        ("silent for less than a minute", claude(&["mcp__db__query: {}"], 30_000)),
+        ("a command runs too", claude(&["mcp__db__query: {}", "Bash: make"], 90_000)),
+        ("no call", claude(&[], 90_000)),
+    ]));
+}

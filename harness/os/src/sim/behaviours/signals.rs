@@ -201,6 +201,7 @@ fn agent(terminal: Terminal) -> (SimKernel, Proc, Option<Handle>) {
             faults: Vec::new(),
             inside: Vec::new(),
             model_port: None,
+            tools: None,
             stored: None,
         },
         terminal,
