@@ -151,7 +151,9 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     b("bash: it is over 3 s after its limit", &["1.18.33"], Recorded, "golden scenario/ignores-term"),
     b("a reply to an unknown ask: true, or 404", ALL, Read, "question/index.ts; routes"),
-    b("reject and always reach further asks of the session", ALL, Read, "permission/index.ts"),
+    b("`always` reaches further asks of the session that it covers", ALL, Recorded, "golden serve_two_always"),
+    b("reject reaches further asks of the session", THREE, Recorded, "golden serve_two_reject"),
+    b("reject reaches no further ask of the session", &["1.0.185"], Recorded, "golden serve_two_reject"),
     b(
         "stdin: read to its end; with PR #935 only 500 ms for the first byte",
         &["altimate 0.8.10"],
