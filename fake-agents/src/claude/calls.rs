@@ -380,8 +380,16 @@ impl Engine {
         }
         match self.config.answerer {
             _ if self.mode == Mode::DontAsk => self.deny_by_mode(now, id, tool),
-            Answerer::Nobody if tool == "Bash" => self.deny(now, id, &texts::bash_denied(self.config.release, detail)),
-            Answerer::Nobody => self.deny(now, id, &texts::tool_denied(tool, detail)),
+            Answerer::Nobody => {
+                let why = match tool {
+                    "Bash" => texts::bash_denied(self.config.release, detail),
+                    _ => texts::tool_denied(tool, detail),
+                };
+                let asks_hooks = self.config.release == Release::V2_1_329;
+                if !(asks_hooks && self.hooked(now, Gate::Ask(id.to_owned(), why.clone()))) {
+                    self.deny(now, id, &why);
+                }
+            }
             _ => self.ask(now, id),
         }
     }
@@ -483,13 +491,18 @@ impl Engine {
         if self.config.answerer != Answerer::Nobody {
             return self.ask(now, id);
         }
+        self.refuse(now, id, why, ("hook", Decision::RefusedByConfig));
+    }
+
+    /// A call is refused for a reason of this kind.
+    pub(super) fn refuse(&mut self, now: VTime, id: &str, why: &str, (kind, decision): (&str, Decision)) {
         self.denied(id);
         if let Some(call) = self.calls.iter().find(|c| c.id == id) {
             let (tool, conv) = (call.name.clone(), call.conv);
-            let message = self.writer.permission_denied(&tool, id, why, Some("hook"));
+            let message = self.writer.permission_denied(&tool, id, why, Some(kind));
             self.emit(conv, message);
         }
-        self.finish(now, id, Outcome::error(why).because(Decision::RefusedByConfig));
+        self.finish(now, id, Outcome::error(why).because(decision));
     }
 
     fn deny_because(&mut self, now: VTime, id: &str, why: &str, decision: Decision) {

@@ -401,7 +401,7 @@ impl Writer {
         if let Some(kind) = reason {
             add(&mut m, json!({"decision_reason_type": kind}));
         }
-        if reason == Some("hook") {
+        if matches!(reason, Some("hook" | "other")) {
             add(&mut m, json!({"decision_reason": message}));
         }
         add(&mut m, json!({"message": message, "uuid": self.uuid(), "session_id": self.session}));
