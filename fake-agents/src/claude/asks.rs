@@ -145,6 +145,12 @@ impl Engine {
         }
     }
 
+    /// SIGINT stops the turn of a run that prints.
+    pub fn interrupt_by_signal(&mut self, now: VTime) {
+        self.by_signal = true;
+        self.interrupt(now, None);
+    }
+
     /// The turn is to stop. `request` is the control request that says so.
     pub fn interrupt(&mut self, now: VTime, request: Option<&str>) {
         let asks = self.pending();
@@ -267,7 +273,7 @@ impl Engine {
             Answerer::Host => {
                 let Some(of) = self.calls.iter().find(|c| c.id == call) else { return };
                 let input = texts::schema_order(&of.input);
-                let agent = (of.conv != Conv(0)).then(|| of.conv.agent_id());
+                let agent = (of.conv != Conv(0)).then(|| of.conv.agent_id(self.config.release));
                 let request = self.writer.can_use_tool(&id, &of.name, call, &input, agent);
                 self.effects.push(Effect::Emit(request));
             }

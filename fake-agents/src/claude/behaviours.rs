@@ -120,9 +120,26 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("interrupt of a response; the newest shows what it cut short", ALL, Recorded, "io-text-ppt-bypass-interrupt"),
     b("a command of the root is a task after 3 s, until it ends", &[V21], Recorded, "io-bash-ppt-bypass-long"),
     b("a lone `sleep` is refused", &[V21], Recorded, "interrupt-bash"),
-    b("a cut stream counts as a whole answer", &[V2], Recorded, "drop"),
-    b("a cut stream counts as a whole answer", &[V1], Read, "as 2.0.77; not recorded"),
-    b("a cut stream is resumed three times, then an API error", &[V21], Recorded, "drop"),
+    b(
+        "a stream that is cut in the middle of a text: it is dropped, error_during_execution, exit 0",
+        &[V1, V2],
+        Recorded,
+        "scenario/cut",
+    ),
+    b(
+        "a stream that is cut in the middle of a text is asked for again as after a failure; a second time at once, as one \
+         message",
+        &[V21],
+        Recorded,
+        "scenario/cut, scenario/cut-all",
+    ),
+    b("a stream that is cut after a call: the call is run", &[V2], Recorded, "scenario/cut-after-call"),
+    b(
+        "a stream that is cut after a call: the call is run, after `Connection lost mid-response`",
+        &[V21],
+        Recorded,
+        "scenario/cut-after-call",
+    ),
     b("5xx is tried again after 0.5 s, then after 1 s", ALL, Recorded, "scenario/status-500-twice"),
     b(
         "429 and 5xx: ten retries, 0.5 s doubled to 32 s, without chance; then an API error, exit 1",
@@ -156,7 +173,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "what it had called by then is run, after `The response stopped arriving`",
         &[V21],
         Read,
-        "measured; no exchange kept. Seen live and not played: it runs a call as soon as it has come",
+        "Seen live and not played: it runs a call as soon as it has come, and says this 300 s later",
     ),
     b(
         "a whole message that does not come within 300 s is a request that failed",
@@ -170,6 +187,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         Read,
         "measured on 2.1.329 up to its second retry, which counts to 9 here; no exchange kept",
     ),
+    b("a response that comes as one message alone: no time of a first frame", &[V21], Recorded, "scenario/no-answer"),
     b(
         "system/api_retry, with the status, before a request that failed is tried again",
         &[V21],
@@ -198,7 +216,17 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "scenario/bash-default, scenario/bash-limit, scenario/bash-ignores-term, scenario/bash-silent",
     ),
-    b("bash: what runs in the background is ended with the process", &[V2], Read, "assumed"),
+    b("bash: what runs in the background goes on after the process", &[V2], Recorded, "scenario/bash-limit"),
+    b("SIGTERM: exit 143, and its commands go on", &[V1, V2], Recorded, "scenario/signal-term"),
+    b("SIGINT: exit 0, and its commands go on", &[V1, V2], Recorded, "scenario/signal-int"),
+    b("SIGHUP: it dies of it, and its commands go on", &[V1, V2], Recorded, "scenario/signal-hup"),
+    b(
+        "SIGTERM and SIGHUP: its commands are ended, with their results; exit 143, 129",
+        &[V21],
+        Recorded,
+        "scenario/signal-term, scenario/signal-hup",
+    ),
+    b("SIGINT: the turn is interrupted; exit 0", &[V21], Recorded, "scenario/signal-int"),
     b(
         "bash: a pipe that another process holds is waited for up to the limit",
         &[V1, V2],
@@ -216,11 +244,11 @@ const BEHAVIOURS: &[Behaviour] = &[
     b(
         "bash: 120 s; what runs 10 min in the background is ended, and the model is told",
         &[V21],
-        Read,
-        "BASH_DEFAULT_TIMEOUT_MS; its own words to the model",
+        Recorded,
+        "scenario/bash-moved-default",
     ),
     b("bash: the limit that the model asks for is not cut", &[V1, V2], Recorded, "scenario/bash-at-most"),
-    b("bash: at most 10 min", &[V21], Read, "BASH_MAX_TIMEOUT_MS"),
+    b("bash: at most 10 min", &[V21], Recorded, "scenario/bash-at-most-moved"),
     b(
         "bash: exit code and output are an error result",
         &[V2, V21],
@@ -260,11 +288,12 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     b("subagents: their asks on the same channel", &[V1, V2], Recorded, "scenario/subagent-ask"),
     b(
-        "subagents: their tools on the wire with parent_tool_use_id, their asks on the same channel",
+        "subagents: the tool Agent, a task with its progress, their tools with agent_id, their framed report",
         &[V21],
-        Read,
-        "documentation of the agent SDK. Seen live and not played: it calls the tool Agent, tells of it as a task and frames its report",
+        Recorded,
+        "scenario/subagent, scenario/subagent-plain, scenario/subagent-two",
     ),
+    b("subagents: their asks on the same channel", &[V21], Recorded, "scenario/subagent-ask"),
     b("a session on a terminal: menus, Ctrl-C, Ctrl-D, hang-up, window size", ALL, Read, "plain text instead of Ink"),
     b(
         "in the background of a terminal it is stopped (SIGTTOU), with -p too",

@@ -55,7 +55,7 @@ pub(super) struct Call {
     /// Whether its result is on record but never read by the loop.
     lost: bool,
     /// Its number among the tasks that were reported.
-    task: Option<u32>,
+    pub task: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -74,11 +74,11 @@ pub(super) enum State {
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
-    content: Value,
-    text: String,
-    is_error: Option<bool>,
-    shown: Value,
-    meta: Option<Decision>,
+    pub content: Value,
+    pub text: String,
+    pub is_error: Option<bool>,
+    pub shown: Value,
+    pub meta: Option<Decision>,
 }
 
 impl Outcome {
@@ -143,7 +143,7 @@ impl Call {
     }
 
     fn safe(&self) -> bool {
-        matches!(self.name.as_str(), "AskUserQuestion" | "Task")
+        matches!(self.name.as_str(), "AskUserQuestion" | "Task" | "Agent")
     }
 }
 
@@ -170,7 +170,7 @@ fn moved_newest(nth: u32, end: &BashEnd) -> Outcome {
 }
 
 /// The tool call that a turn is in Claude Code's dialect; `None` if it calls no tool.
-pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
+pub fn tool_call(release: Release, turn: &Turn, id: &str) -> Option<ToolCall> {
     let (name, input) = match turn {
         Turn::Ask(questions) => ("AskUserQuestion", json!({"questions": questions_input(questions)})),
         Turn::Bash(bash) => {
@@ -182,7 +182,11 @@ pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
         }
         Turn::Task(task) => {
             let what = &task.description;
-            ("Task", json!({"description": what, "prompt": what, "subagent_type": "general-purpose"}))
+            let mut input = json!({"description": what, "prompt": what, "subagent_type": "general-purpose"});
+            if release.tells_of_subagents() {
+                input["run_in_background"] = Value::from(false);
+            }
+            (release.subagent_tool(), input)
         }
         Turn::Permit(permit) => {
             let at = permit.patterns.first().map_or("", String::as_str);
@@ -239,6 +243,16 @@ impl Engine {
         }
         self.finish(now, call, outcome);
         self.step_calls(now, conv);
+    }
+
+    /// A command is ended since the process ends: its result is shown, and no model hears of it.
+    pub fn bash_cut_off(&mut self, now: VTime, call: &str, end: &BashEnd) {
+        let running = |c: &&Call| c.id == call && c.state == State::Running;
+        let Some(decision) = self.calls.iter().find(running).map(|c| c.decision) else { return };
+        self.end_task(call, &BashEnd { interrupted: true, ..end.clone() });
+        let mut outcome = self.bash_outcome(end);
+        outcome.meta = decision;
+        self.finish(now, call, outcome);
     }
 
     pub(super) fn begin_calls(&mut self, now: VTime, conv: Conv, calls: Vec<ToolCall>) {
@@ -340,10 +354,7 @@ impl Engine {
                 self.counted.subagents.0 += 1;
                 let child = self.begin_conv(Some((conv, id.to_owned())), path, &task.turns);
                 self.set_state(id, State::Task(child));
-                if release == Release::V2_0_77 {
-                    let message = self.writer.subagent_prompt(&task.description, id);
-                    self.effects.push(Effect::Emit(message));
-                }
+                self.begin_subagent(id, child, &task.description);
                 self.tell(now, child, &task.description);
             }
             _ => {}
@@ -376,8 +387,16 @@ impl Engine {
         }
         match self.config.answerer {
             _ if self.mode == Mode::DontAsk => self.deny_by_mode(now, id, tool),
-            Answerer::Nobody if tool == "Bash" => self.deny(now, id, &texts::bash_denied(self.config.release, detail)),
-            Answerer::Nobody => self.deny(now, id, &texts::tool_denied(tool, detail)),
+            Answerer::Nobody => {
+                let why = match tool {
+                    "Bash" => texts::bash_denied(self.config.release, detail),
+                    _ => texts::tool_denied(tool, detail),
+                };
+                let asks_hooks = self.config.release == Release::V2_1_329;
+                if !(asks_hooks && self.hooked(now, Gate::Ask(id.to_owned(), why.clone()))) {
+                    self.deny(now, id, &why);
+                }
+            }
             _ => self.ask(now, id),
         }
     }
@@ -389,8 +408,7 @@ impl Engine {
         call.decision = Some(decision);
         match call.turn.clone() {
             Some(Turn::Bash(bash)) => {
-                // This is recorded only for the root's commands.
-                if let Some(after) = self.config.release.task_after().filter(|_| call.conv == Conv(0)) {
+                if let Some(after) = self.config.release.task_after() {
                     self.tasks_due.push((id.to_owned(), now + after));
                 }
                 self.effects.push(Effect::Bash { call: id.to_owned(), bash: Box::new(bash) });
@@ -436,7 +454,8 @@ impl Engine {
             let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { continue };
             self.counted.tasks += 1;
             call.task = Some(self.counted.tasks);
-            let message = self.writer.task_started(self.counted.tasks, &id, detail(call));
+            let owner = (call.conv != Conv(0)).then(|| call.conv.agent_id(self.config.release));
+            let message = self.writer.task_started(self.counted.tasks, &id, detail(call), owner.as_deref());
             self.effects.push(Effect::Emit(message));
         }
     }
@@ -466,8 +485,9 @@ impl Engine {
             BashEnd { code: 0, .. } => "completed",
             _ => "failed",
         };
+        let patched = if status == "stopped" { "killed" } else { status };
         // a constant: the real time would make every state new
-        let patch = self.writer.task_updated(task, &json!({"status": status, "end_time": 0}));
+        let patch = self.writer.task_updated(task, &json!({"status": patched, "end_time": 0}));
         let summary = texts::background_over(&description, status, end.code);
         let over = self.writer.background_over(task, id, status, &summary);
         let changed = self.writer.background_changed(&self.background);
@@ -504,13 +524,18 @@ impl Engine {
         if self.config.answerer != Answerer::Nobody {
             return self.ask(now, id);
         }
+        self.refuse(now, id, why, ("hook", Decision::RefusedByConfig));
+    }
+
+    /// A call is refused for a reason of this kind.
+    pub(super) fn refuse(&mut self, now: VTime, id: &str, why: &str, (kind, decision): (&str, Decision)) {
         self.denied(id);
         if let Some(call) = self.calls.iter().find(|c| c.id == id) {
             let (tool, conv) = (call.name.clone(), call.conv);
-            let message = self.writer.permission_denied(&tool, id, why, Some("hook"));
+            let message = self.writer.permission_denied(&tool, id, why, Some(kind));
             self.emit(conv, message);
         }
-        self.finish(now, id, Outcome::error(why).because(Decision::RefusedByConfig));
+        self.finish(now, id, Outcome::error(why).because(decision));
     }
 
     fn deny_because(&mut self, now: VTime, id: &str, why: &str, decision: Decision) {
@@ -541,31 +566,11 @@ impl Engine {
         self.note(Fact::Busy { session, busy: false });
         let Some(call) = parent else { return };
         self.counted.subagents.1 += u32::from(!failed);
+        self.end_subagent(&call, text, failed);
         let outcome = if failed { Outcome::error(text) } else { self.subagent_outcome(conv, &call, text) };
         let Some(of) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) else { return };
         self.finish(now, &call, outcome);
         self.step_calls(now, of);
-    }
-
-    /// What a subagent reports. 2.0.77 adds how it can be resumed.
-    fn subagent_outcome(&self, conv: Conv, call: &str, text: &str) -> Outcome {
-        let said = json!([{"type": "text", "text": text}]);
-        let (mut content, mut text) = (said.clone(), text.to_owned());
-        let mut shown = json!({"status": "completed", "content": said});
-        if self.config.release == Release::V2_0_77 {
-            let agent = conv.agent_id();
-            let resume = format!("agentId: {agent} (for resuming to continue this agent's work if needed)");
-            content = json!([content[0], {"type": "text", "text": resume}]);
-            text = format!("{text}\n{resume}");
-            let prompt = self.calls.iter().find(|c| c.id == call).map(|c| c.input["prompt"].clone());
-            // the release's own measures: their keys count
-            let usage = json!({"totalDurationMs": 0, "totalTokens": 0, "totalToolUseCount": 0, "usage": {}});
-            shown = json!({"status": "completed", "prompt": prompt, "agentId": agent, "content": said});
-            if let (Value::Object(shown), Value::Object(usage)) = (&mut shown, usage) {
-                shown.extend(usage);
-            }
-        }
-        Outcome { content, text, is_error: None, shown, meta: None }
     }
 
     /// A call ends, unless a fault keeps it.
@@ -599,7 +604,7 @@ impl Engine {
         let Outcome { content, text, is_error, shown, meta } = outcome;
         let block = result_block(id, content, is_error);
         let message = self.writer.tool_result(block, shown, meta, parent.as_deref());
-        self.effects.push(Effect::Emit(message));
+        self.emit_under(conv, message);
         let error = is_error.unwrap_or(false);
         self.remember_result(conv, id, &text, error);
         self.count_user(conv);
@@ -633,7 +638,9 @@ impl Engine {
             return Outcome::ok(&text, Some(false), shown);
         }
         if end.interrupted && self.config.release == Release::V2_1_329 {
-            let text = format!("{}{}", texts::TURNED_DOWN, texts::STOPPED_RUNNING);
+            // a signal has no such correction (recorded)
+            let correction = if self.by_signal { "" } else { texts::STOPPED_RUNNING };
+            let text = format!("{}{correction}", texts::TURNED_DOWN);
             return Outcome::worded(&text, texts::TAKEN_BACK).because(Decision::TakenBack);
         }
         let head = match self.config.release {
@@ -687,7 +694,7 @@ fn fact_name(tool: &str) -> &str {
     match tool {
         "AskUserQuestion" => "question",
         "Bash" => "bash",
-        "Task" => "task",
+        "Task" | "Agent" => "task",
         other => other,
     }
 }

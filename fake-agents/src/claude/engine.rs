@@ -36,8 +36,8 @@ pub struct Conv(pub usize);
 
 impl Conv {
     /// A subagent's id on the wire.
-    pub(super) fn agent_id(self) -> String {
-        format!("a{:06}", self.0)
+    pub(super) fn agent_id(self, release: Release) -> String {
+        if release.tells_of_subagents() { format!("a{:016}", self.0) } else { format!("a{:06}", self.0) }
     }
 }
 
@@ -178,6 +178,8 @@ pub struct Engine {
     failed: bool,
     /// How its tool server is.
     pub(super) server: Server,
+    /// Whether SIGINT has stopped a turn.
+    pub(super) by_signal: bool,
 }
 
 /// Counters that give ids and totals.
@@ -194,6 +196,8 @@ pub(super) struct Counted {
     pub responses: u32,
     pub tasks: u32,
     pub subagents: (u32, u32),
+    /// Whether a word or a call of this turn came over a stream.
+    pub streamed: bool,
 }
 
 /// The state of a conversation.
@@ -214,9 +218,12 @@ pub(super) struct Talk {
     pub until: Option<VTime>,
     /// The conversation in the form of the model's API.
     pub messages: Vec<Message>,
-    /// How often this response has failed, and how often it was resumed.
+    /// The tools that its model has called.
+    pub called: Vec<String>,
+    /// How often this response has failed.
     pub tries: u32,
-    pub resumed: u32,
+    /// Whether it was cut.
+    pub cut: bool,
     /// Whether it is asked for as one message, not as a stream.
     pub whole: bool,
     pub now: Spoken,
@@ -273,6 +280,7 @@ impl Engine {
             aborting: false,
             failed: false,
             server: Server::Failed,
+            by_signal: false,
             config,
         };
         let turns = engine.config.turns.clone();
@@ -320,6 +328,11 @@ impl Engine {
     /// Whether the last result was an error.
     pub fn failed(&self) -> bool {
         self.failed
+    }
+
+    /// Whether SIGINT has stopped a turn.
+    pub fn by_signal(&self) -> bool {
+        self.by_signal
     }
 
     /// How many turns have ended.
@@ -374,10 +387,10 @@ impl Engine {
         let Some(response) = talk.script.get(talk.nth).cloned() else {
             return vec![Chunk::Event(ModelEvent::Finish(Finish::Stop))];
         };
-        let calls = &mut self.counted.calls;
+        let (calls, release) = (&mut self.counted.calls, self.config.release);
         chunks(&response, str::to_owned, |turn| {
             *calls += 1;
-            tool_call(turn, &format!("toolu_{calls}"))
+            tool_call(release, turn, &format!("toolu_{calls}"))
         })
     }
 
@@ -417,6 +430,7 @@ impl Engine {
             aborting,
             failed,
             server,
+            by_signal,
         } = self;
         let Config {
             release: _, // not compared: it never changes
@@ -442,13 +456,14 @@ impl Engine {
                 phase,
                 until,
                 messages,
+                called,
                 tries,
-                resumed,
+                cut,
                 whole,
                 now,
             } = talk;
             canon.deadline(*until);
-            let state = (session, parent, path, nth, answer, phase, messages, tries, resumed, whole, now);
+            let state = (session, parent, path, nth, answer, phase, messages, called, tries, cut, whole, now);
             canon.text(&format!("{state:?}"));
         });
         canon.list(tasks_due, |canon, (call, at)| {
@@ -456,7 +471,14 @@ impl Engine {
         });
         // `Debug` is derived for all of them, so its text contains the whole of each.
         canon.text(&format!("{:?}", (args, answerer, effects, calls, counted, denials, background, queue, mode)));
-        canon.flag(*stdin_open).flag(*initialized).flag(*ends).flag(*notified).flag(*aborting).flag(*failed);
+        canon
+            .flag(*stdin_open)
+            .flag(*initialized)
+            .flag(*ends)
+            .flag(*notified)
+            .flag(*aborting)
+            .flag(*failed)
+            .flag(*by_signal);
     }
 
     // --- the turn ---
@@ -479,6 +501,7 @@ impl Engine {
     pub(super) fn begin_turn(&mut self, now: VTime, blocks: &[Value], blocked: Option<&Reason>) {
         self.counted.turns = u32::from(!self.config.release.counts_assistant()) + std::mem::take(&mut self.hooks.added);
         self.counted.responses = 0;
+        self.counted.streamed = false;
         let session = self.convs[0].session.clone();
         if self.counted.results == 0 {
             self.note(Fact::Session { id: session.clone(), parent: String::new() });
@@ -525,8 +548,9 @@ impl Engine {
             phase: Phase::Idle,
             until: None,
             messages: Vec::new(),
+            called: Vec::new(),
             tries: 0,
-            resumed: 0,
+            cut: false,
             whole: false,
             now: Spoken::default(),
         });
@@ -651,6 +675,7 @@ impl Engine {
                 results: self.counted.results,
                 reason,
                 notified: self.notified,
+                streamed: self.counted.streamed,
             })
         };
         self.failed = error.is_some() || (text.is_none() && self.config.release.interrupt_is_error());

@@ -25,6 +25,7 @@ mod program;
 mod release;
 pub(crate) mod screen;
 mod stream;
+mod subagents;
 mod texts;
 mod tools;
 mod writer;

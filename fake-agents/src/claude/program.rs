@@ -135,8 +135,11 @@ impl Fake {
         // Without a terminal on stdout it prints, asked to or not (2.0.77's `isTTY` check).
         self.print = self.args.print || os.kind(STDOUT) != FdKind::Tty;
         let tty = os.kind(STDIN) == FdKind::Tty;
-        for sig in [Sig::Int, Sig::Hup, Sig::Term] {
+        for sig in [Sig::Int, Sig::Term] {
             os.on_signal(sig, Disposition::Catch);
+        }
+        if self.interactive() || self.release.catches_hang_up() {
+            os.on_signal(Sig::Hup, Disposition::Catch);
         }
         if tty && os.set_tty(STDIN) == Write::Later {
             // claude-code#30779: stopped by SIGTTOU in the background, with --print too.
@@ -279,11 +282,9 @@ impl Fake {
             return false;
         }
         if over {
-            // what runs on in the background ends with it
-            for mut run in std::mem::take(&mut self.bashes) {
-                run.kill(os);
-            }
-            self.phase = Phase::Leaving(u8::from(self.engine.failed() && !self.interactive()));
+            self.leave_commands(os, false);
+            self.phase =
+                Phase::Leaving(u8::from(self.engine.failed() && !self.interactive() && !self.engine.by_signal()));
         }
         over
     }
@@ -405,10 +406,14 @@ impl Fake {
                 self.engine.interrupt(os.now(), None);
             }
             Sig::Int if self.interactive() => self.shut_down(os, 0),
-            Sig::Int => self.shut_down(os, 130),
+            // a run that is interrupted ends with 0 (recorded), 2.1.329 after its result
+            Sig::Int if self.engine.busy() && self.release.ends_commands_with_itself() => {
+                self.engine.interrupt_by_signal(os.now());
+            }
+            Sig::Int => self.shut_down(os, 0),
             Sig::Hup => {
-                // The reader is gone.
-                self.out.broken = true;
+                // The reader is gone, if it is a terminal.
+                self.out.broken = self.interactive();
                 self.shut_down(os, 129);
             }
             Sig::Term => self.shut_down(os, 143),
@@ -416,13 +421,27 @@ impl Fake {
         }
     }
 
-    /// Ends everything that runs, and leaves.
+    /// What its commands do when it leaves: they are ended with it, and their end is shown if a signal ended it, or they
+    /// go on without it.
+    fn leave_commands(&mut self, os: &mut dyn Os, shown: bool) {
+        let runs = std::mem::take(&mut self.bashes);
+        if !self.release.ends_commands_with_itself() {
+            return;
+        }
+        for mut run in runs {
+            let end = BashEnd { interrupted: false, ..run.kill(os) };
+            if shown && !run.is_moved() {
+                self.engine.bash_cut_off(os.now(), &run.call, &end);
+            }
+        }
+        self.apply(os);
+    }
+
+    /// Ends its hooks, and its commands if its release does, and leaves.
     fn shut_down(&mut self, os: &mut dyn Os, code: u8) {
         self.engine.shut_down(os.now());
         self.apply(os);
-        for mut run in std::mem::take(&mut self.bashes) {
-            run.kill(os);
-        }
+        self.leave_commands(os, code > 128);
         for mut run in std::mem::take(&mut self.hooks) {
             run.kill(os);
         }

@@ -190,10 +190,10 @@ impl Release {
         self < Release::V2_1_329
     }
 
-    /// How often a response that was cut is resumed before the turn ends as an API error; `None`: a cut response is
-    /// taken for a whole one.
-    pub fn resumes(self) -> Option<u32> {
-        (self == Release::V2_1_329).then_some(3)
+    /// Whether a response that is cut in the middle of a text is dropped, with the turn, and one that is refused or reset
+    /// is asked for at once as one whole message; 2.1.329 tries both again.
+    pub fn drops_cut_response(self) -> bool {
+        self < Release::V2_1_329
     }
 
     /// Whether a stream that was given up as silent after its finish counts as a whole response, and one that was
@@ -239,6 +239,17 @@ impl Release {
         self.stays_for_commands().then_some(Span::mins(10))
     }
 
+    /// Whether its commands are ended when it leaves, by itself or by a signal; those of 1.0.128 and 2.0.77 go on
+    /// (recorded).
+    pub fn ends_commands_with_itself(self) -> bool {
+        self == Release::V2_1_329
+    }
+
+    /// Whether a run that prints ends in order when its terminal hangs up; 1.0.128 and 2.0.77 die of SIGHUP (recorded).
+    pub fn catches_hang_up(self) -> bool {
+        self == Release::V2_1_329
+    }
+
     /// Whether a command's limit is cut to [`BASH_LIMIT_MAX`] if the model asks for more.
     pub fn cuts_bash_limit(self) -> bool {
         self == Release::V2_1_329
@@ -252,6 +263,16 @@ impl Release {
     /// Whether an interrupted turn is an error: in its result, and in the exit code of a process that ends after it.
     pub fn interrupt_is_error(self) -> bool {
         self == Release::V2_1_329
+    }
+
+    /// Whether it calls a subagent a task, names it in each of its messages and frames its report (recorded).
+    pub fn tells_of_subagents(self) -> bool {
+        self == Release::V2_1_329
+    }
+
+    /// The tool that starts a subagent, as the model calls it.
+    pub fn subagent_tool(self) -> &'static str {
+        if self.tells_of_subagents() { "Agent" } else { "Task" }
     }
 
     /// How long a hook may take if its settings say nothing. Read: 60 s in 1.0.128 and 2.0.77, 10 min in 2.1.329.

@@ -1,7 +1,7 @@
 //! The contents of a model's stream: blocks, their messages, and what happens to a stream that ends badly.
 //!
-//! Invariant: a response is taken up once: as whole, as cut (resumed or given up), or as failed (tried again or given
-//! up).
+//! Invariant: a response is taken up once: as whole, as cut (dropped, or asked for again), or as failed (tried again or
+//! given up).
 
 use super::calls::tool_call;
 use super::engine::{Conv, Effect, Engine, Phase};
@@ -51,15 +51,21 @@ impl Engine {
             Item::Event(ModelEvent::TextDelta(text)) => {
                 let text = text.replace("{answer}", &self.convs[i].answer);
                 self.convs[i].now.text.push_str(&text);
+                self.counted.streamed |= !self.convs[i].whole;
                 self.note(Fact::ModelSaid { session: session.clone(), text });
                 self.see(now, &Seen::StreamMoved { session, progress: true });
             }
             Item::Event(ModelEvent::ToolCall(mut call)) => {
                 self.close_text(conv);
+                self.counted.streamed |= !self.convs[i].whole;
                 // A model server names tools as it likes; the tool that is called is the one in the script.
                 let scripted = self.scripted(conv, self.convs[i].now.calls.len());
-                if let Some(known) = scripted.and_then(|(_, turn)| tool_call(&turn, &call.id)) {
+                if let Some(known) = scripted.and_then(|(_, turn)| tool_call(self.config.release, &turn, &call.id)) {
                     call = known;
+                }
+                if self.convs[i].parent.is_some() {
+                    self.convs[i].called.push(call.name.clone());
+                    self.subagent_calls(conv, &call.name, call.input["command"].as_str().unwrap_or_default());
                 }
                 let block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input});
                 self.block(conv, block);
@@ -103,10 +109,7 @@ impl Engine {
         if whole {
             return self.responded(now, conv);
         }
-        let parent = self.convs[conv.0].parent.clone();
-        let said =
-            self.writer.synthetic(texts::SILENT, ("stream_idle_timeout", None), Some("tool_use"), parent.as_deref());
-        self.emit(conv, said);
+        self.tell_of_cut_call(conv, texts::SILENT, "stream_idle_timeout");
         self.responded(now, conv);
     }
 
@@ -134,39 +137,62 @@ impl Engine {
     }
 
     fn stream_ended(&mut self, now: VTime, conv: Conv, clean: bool) {
+        // a whole message has no block that could be open
+        let is_cut = !clean && !self.convs[conv.0].whole && !self.convs[conv.0].now.text.is_empty();
+        if is_cut && self.convs[conv.0].now.calls.is_empty() {
+            return self.cut(now, conv);
+        }
         self.close_text(conv);
         self.release_held(conv);
         let spoken = &self.convs[conv.0].now;
-        let (whole, nothing) = (spoken.finish.is_some(), spoken.parts.is_empty());
-        if whole || (!nothing && (clean || !spoken.calls.is_empty())) {
-            return self.responded(now, conv);
-        }
-        if nothing {
+        if spoken.finish.is_none() && spoken.parts.is_empty() {
             return self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
         }
-        match self.config.release.resumes() {
-            None => self.responded(now, conv),
-            Some(limit) => self.resume_or_give_up(now, conv, limit),
+        if !clean && spoken.finish.is_none() {
+            self.tell_of_cut_call(conv, texts::CUT, "connection_failed");
+        }
+        self.responded(now, conv);
+    }
+
+    /// The stream ended in the middle of a text, which is dropped. 1.0.128 and 2.0.77 end the turn; 2.1.329 asks again as
+    /// after a failure, and the second time at once, as one whole message (recorded).
+    fn cut(&mut self, now: VTime, conv: Conv) {
+        if self.config.release.drops_cut_response() {
+            self.stream_closed(now, conv, "none");
+            return match self.convs[conv.0].parent {
+                Some(_) => self.subagent_ended(now, conv, "", true),
+                None => self.end_turn(now, None, None),
+            };
+        }
+        match std::mem::replace(&mut self.convs[conv.0].cut, true) {
+            false => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
+            true => self.fall_back(now, conv),
         }
     }
 
-    fn stream_lost(&mut self, now: VTime, conv: Conv) {
-        let some = !self.convs[conv.0].now.text.is_empty() || !self.convs[conv.0].now.parts.is_empty();
-        match self.config.release.resumes() {
-            Some(limit) if some => {
-                self.close_text(conv);
-                self.release_held(conv);
-                self.resume_or_give_up(now, conv, limit);
-            }
-            // what it has called by then is run, and the response is not asked for again
-            None if !self.convs[conv.0].now.calls.is_empty() => {
-                self.close_text(conv);
-                self.release_held(conv);
-                self.responded(now, conv);
-            }
-            None if !self.convs[conv.0].now.id.is_empty() => self.fall_back(now, conv),
-            _ => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
+    /// What 2.1.329 says of a response that broke off after a call, which it runs.
+    fn tell_of_cut_call(&mut self, conv: Conv, text: &str, word: &str) {
+        if self.config.release.drops_cut_response() || self.convs[conv.0].now.calls.is_empty() {
+            return;
         }
+        let parent = self.convs[conv.0].parent.clone();
+        let said = self.writer.synthetic(text, (word, None), Some("tool_use"), parent.as_deref());
+        self.emit(conv, said);
+    }
+
+    fn stream_lost(&mut self, now: VTime, conv: Conv) {
+        let spoken = &self.convs[conv.0].now;
+        // what it has called by then is run, and the response is not asked for again
+        if !spoken.calls.is_empty() {
+            self.close_text(conv);
+            self.release_held(conv);
+            self.tell_of_cut_call(conv, texts::CUT, "connection_failed");
+            return self.responded(now, conv);
+        }
+        if self.config.release.drops_cut_response() && !spoken.id.is_empty() {
+            return self.fall_back(now, conv);
+        }
+        self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
     }
 
     /// A stream that broke is asked for again at once, as one whole message; what has come of it is dropped. If a whole
@@ -179,26 +205,12 @@ impl Engine {
         self.ask_model(now, conv);
     }
 
-    fn resume_or_give_up(&mut self, now: VTime, conv: Conv, limit: u32) {
-        self.stream_closed(now, conv, "none");
-        self.remember(conv);
-        if self.convs[conv.0].resumed >= limit {
-            return self.give_up(now, conv, texts::CUT, "connection_failed", None);
-        }
-        self.convs[conv.0].resumed += 1;
-        let again = self.writer.note(texts::RESUME, true);
-        self.emit(conv, again);
-        self.count_user(conv);
-        self.convs[conv.0].messages.push(Message::text("user", texts::RESUME));
-        self.ask_model(now, conv);
-    }
-
     fn refused(&mut self, now: VTime, conv: Conv, status: u16) {
         let (kind, message) = texts::api_error_kind(status);
         let text = texts::api_error(self.config.release, status, kind, message);
         // a stream that the server refuses is asked for at once as one whole message (recorded for 400, 429 and 500)
         let again = matches!(status, 408 | 409 | 429) || status >= 500;
-        if (again || status == 400) && self.config.release.resumes().is_none() && !self.convs[conv.0].whole {
+        if (again || status == 400) && self.config.release.drops_cut_response() && !self.convs[conv.0].whole {
             return self.fall_back(now, conv);
         }
         if again {
@@ -241,7 +253,7 @@ impl Engine {
         );
         self.remember(conv);
         let talk = &mut self.convs[conv.0];
-        (talk.tries, talk.resumed, talk.whole) = (0, 0, false);
+        (talk.tries, talk.cut, talk.whole) = (0, false, false);
         let calls = std::mem::take(&mut talk.now.calls);
         if !calls.is_empty() {
             talk.phase = Phase::Tools;
@@ -295,7 +307,7 @@ impl Engine {
         }
         let (id, parent) = (talk.now.id.clone(), talk.parent.clone());
         let message = self.writer.assistant(&id, block, reason, parent.as_deref());
-        self.effects.push(Effect::Emit(message));
+        self.emit_under(conv, message);
         let counts = conv == Conv(0) && self.config.release.counts_assistant();
         self.counted.turns += u32::from(counts);
     }

@@ -50,6 +50,8 @@ pub struct Ending<'a> {
     pub notified: bool,
     /// How many results came before.
     pub results: u32,
+    /// Whether a word or a call came over a stream, not in one message alone.
+    pub streamed: bool,
 }
 
 /// Why a tool ran or did not: 2.1.329's `tool_result_meta`.
@@ -59,6 +61,8 @@ pub enum Decision {
     ByConfig,
     /// The mode allowed it.
     ByMode,
+    /// A subagent needs no permission.
+    ByItself,
     /// A person or the host was asked and allowed it.
     ByUser,
     /// Nobody could be asked.
@@ -112,7 +116,7 @@ impl Writer {
         self.mode_name.as_deref().unwrap_or(mode.name())
     }
 
-    fn model(&self) -> &str {
+    pub(super) fn model(&self) -> &str {
         self.model.as_deref().unwrap_or(self.release.model())
     }
 
@@ -375,6 +379,7 @@ impl Writer {
             let (kind, decision) = match decision {
                 Decision::ByConfig => (None, json!({"decision": "accept", "source": "config", "reason_type": "rule"})),
                 Decision::ByMode => (None, json!({"decision": "accept", "source": "config", "reason_type": "mode"})),
+                Decision::ByItself => (None, json!({"decision": "accept", "source": "config"})),
                 Decision::ByUser => (None, json!({"decision": "accept", "source": "user_temporary"})),
                 Decision::RefusedByConfig => (Some("user-rejected"), json!({"decision": "reject", "source": "config"})),
                 Decision::RefusedByMode => {
@@ -404,7 +409,7 @@ impl Writer {
         m
     }
 
-    /// 2.0.77 shows what a subagent is told.
+    /// What a subagent is told.
     pub fn subagent_prompt(&mut self, text: &str, parent: &str) -> Value {
         let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
         self.envelope("user", message, Some(parent))
@@ -438,7 +443,7 @@ impl Writer {
         if let Some(kind) = reason {
             add(&mut m, json!({"decision_reason_type": kind}));
         }
-        if reason == Some("hook") {
+        if matches!(reason, Some("hook" | "other")) {
             add(&mut m, json!({"decision_reason": message}));
         }
         add(&mut m, json!({"message": message, "uuid": self.uuid(), "session_id": self.session}));
@@ -453,12 +458,42 @@ impl Writer {
     }
 
     /// 2.1.329 calls a command that takes long a task: this is the `n`-th one.
-    pub fn task_started(&mut self, n: u32, call: &str, description: &str) -> Value {
+    /// `owner` is the subagent whose command it is.
+    pub fn task_started(&mut self, n: u32, call: &str, description: &str, owner: Option<&str>) -> Value {
         let mut m = json!({"type": "system", "subtype": "task_started", "task_id": format!("task_{n}"),
-            "run_id": format!("run_{n}"), "tool_use_id": call, "description": description});
-        add(&mut m, json!({"is_backgrounded": false, "task_type": "local_bash"}));
+            "run_id": format!("run_{n}")});
+        if owner.is_some() {
+            add(&mut m, json!({"owned_by_subagent": true}));
+        }
+        add(&mut m, json!({"tool_use_id": call, "description": description, "is_backgrounded": false}));
+        if let Some(owner) = owner {
+            add(&mut m, json!({"parent_task_id": owner}));
+        }
+        add(&mut m, json!({"task_type": "local_bash"}));
         add(&mut m, json!({"uuid": self.uuid(), "session_id": self.session}));
         m
+    }
+
+    /// A subagent begins: the `n`-th task.
+    pub(super) fn subagent_started(&mut self, n: u32, call: &str, prompt: &str, kind: &str) -> Value {
+        json!({"type": "system", "subtype": "task_started", "task_id": format!("task_{n}"),
+            "run_id": format!("run_{n}"), "tool_use_id": call, "description": prompt, "subagent_type": kind,
+            "is_backgrounded": false, "spawn_depth": 1, "task_type": "local_agent", "prompt": prompt,
+            "uuid": self.uuid(), "session_id": self.session})
+    }
+
+    /// A subagent of this kind calls this tool.
+    pub(super) fn subagent_progress(&mut self, n: u32, call: &str, what: &str, (kind, tool): (&str, &str)) -> Value {
+        json!({"type": "system", "subtype": "task_progress", "task_id": format!("task_{n}"),
+            "run_id": format!("run_{n}"), "tool_use_id": call, "description": what, "subagent_type": kind,
+            "usage": {}, "last_tool_name": tool, "uuid": self.uuid(), "session_id": self.session})
+    }
+
+    /// A subagent has ended with this text.
+    pub(super) fn subagent_over(&mut self, n: u32, call: &str, status: &str, text: &str) -> Value {
+        json!({"type": "system", "subtype": "task_notification", "task_id": format!("task_{n}"),
+            "run_id": format!("run_{n}"), "tool_use_id": call, "status": status, "output_file": CWD,
+            "summary": text, "usage": {}, "uuid": self.uuid(), "session_id": self.session})
     }
 
     /// A task has ended: `completed`, `failed`, `stopped`.
@@ -587,7 +622,7 @@ impl Writer {
         }
         let rest = json!({
             "subagent_stats": {
-                "spawned": spawned, "requested": {"background": 0, "foreground": 0, "unset": spawned},
+                "spawned": spawned, "requested": {"background": 0, "foreground": spawned, "unset": 0},
                 "started_in_background": 0, "max_depth": u32::from(spawned > 0), "spawned_by_subagents": 0,
                 "completed": completed, "failed": 0, "killed": {"parent": 0, "user": 0, "system": 0},
                 "refused": {"depth_limit": 0, "concurrency_limit": 0, "budget": 0}, "by_type": by_type,
@@ -614,7 +649,10 @@ impl Writer {
         }
         add(&mut m, json!({"type": "result", "duration_ms": 0, "uuid": self.uuid()}));
         if !failed {
-            add(&mut m, json!({"ttft_stream_ms": 0, "time_to_request_ms": 0, "first_content_frame_ms": 0}));
+            add(&mut m, json!({"ttft_stream_ms": 0, "time_to_request_ms": 0}));
+        }
+        if !failed && ending.streamed {
+            add(&mut m, json!({"first_content_frame_ms": 0}));
         }
         add(
             &mut m,

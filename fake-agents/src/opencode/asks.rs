@@ -252,39 +252,30 @@ impl Engine {
         Some(())
     }
 
-    /// Answers a permission. A rejection also rejects every other ask of the session; `always` also allows others that
-    /// it covers. `None` if there is no such ask.
+    /// Answers a permission. `always` also allows others that it covers, and from 1.1 on a rejection also rejects
+    /// every other ask of the session. `None` if there is no such ask.
     pub fn reply_permission(&mut self, id: &str, reply: Permit, by: &By) -> Option<()> {
         let at = self.asks.iter().position(|ask| ask.id == id && !ask.is_question())?;
         let ask = self.asks.remove(at);
-        self.permission_over(&ask, reply, by);
+        let mut over = vec![ask];
+        let session = over[0].session;
         match reply {
-            Permit::Reject => {
-                let others: Vec<String> = self.permissions_of(ask.session);
-                for other in others {
-                    if let Some(at) = self.asks.iter().position(|a| a.id == other) {
-                        let other = self.asks.remove(at);
-                        self.permission_over(&other, reply, by);
-                    }
-                }
-            }
+            Permit::Reject if !self.release.reject_reaches_others => {}
+            Permit::Reject => over.extend(self.take_permissions(session, |_, _, _| true)),
             Permit::Always => {
-                if let Asked::Permission { permission, always, .. } = &ask.what {
+                if let Asked::Permission { permission, always, .. } = &over[0].what {
                     self.approved.extend(always.iter().map(|pattern| (permission.clone(), pattern.clone())));
                 }
-                for other in self.permissions_of(ask.session) {
-                    let covered = |a: &Ask| {
-                        a.id == other
-                            && matches!(&a.what, Asked::Permission { permission, patterns, .. }
-                                if self.allowed(permission, patterns))
-                    };
-                    if let Some(at) = self.asks.iter().position(covered) {
-                        let other = self.asks.remove(at);
-                        self.permission_over(&other, reply, by);
-                    }
-                }
+                over.extend(self.take_permissions(session, |engine, patterns, of| engine.allowed(of, patterns)));
             }
             Permit::Once => {}
+        }
+        // Every reply is published before a tool goes on; what `always` covers is allowed one after the other in 1.18.33
+        // (recorded: serve_two_reject, serve_two_always).
+        let at_once = if reply == Permit::Always && self.release.dialect == Dialect::V1_18 { 1 } else { over.len() };
+        for over in over.chunks(at_once) {
+            over.iter().for_each(|ask| self.permission_replied(ask, reply, by));
+            over.iter().for_each(|ask| self.permission_over(ask, reply));
         }
         Some(())
     }
@@ -298,7 +289,7 @@ impl Engine {
         }
     }
 
-    fn permission_over(&mut self, ask: &Ask, reply: Permit, by: &By) {
+    fn permission_replied(&mut self, ask: &Ask, reply: Permit, by: &By) {
         let old = self.release.dialect == Dialect::V1_0;
         self.publish("permission.replied", Some(ask.session), About::Other, |engine, out| {
             field(out, "sessionID", &engine.sessions[ask.session].id);
@@ -312,9 +303,13 @@ impl Engine {
         };
         let answers = if rejected { Vec::new() } else { vec![vec![reply.word().to_owned()]] };
         self.ended(&ask.id, if rejected { AskEnd::Rejected } else { AskEnd::Replied }, &by, answers);
-        if rejected {
+    }
+
+    /// The tool that waited goes on, or ends.
+    fn permission_over(&mut self, ask: &Ask, reply: Permit) {
+        if reply == Permit::Reject {
             let mut error = PERMISSION_REJECTED.to_owned();
-            if old {
+            if self.release.dialect == Dialect::V1_0 {
                 error.push_str(TRY_AGAIN);
                 if let (Asked::Permission { metadata, .. }, Some((.., shown))) = (&ask.what, self.shown(ask.tool)) {
                     shown.metadata.clone_from(metadata);
@@ -327,9 +322,18 @@ impl Engine {
         self.seen_ended(&ask.id);
     }
 
-    fn permissions_of(&self, session: usize) -> Vec<String> {
-        let of = |ask: &&Ask| ask.session == session && !ask.is_question();
-        self.asks.iter().filter(of).map(|ask| ask.id.clone()).collect()
+    /// Removes the permissions that a session asks for and that are meant, and returns them.
+    fn take_permissions(&mut self, session: usize, meant: impl Fn(&Engine, &[String], &str) -> bool) -> Vec<Ask> {
+        let is_meant = |ask: &Ask| match &ask.what {
+            Asked::Permission { permission, patterns, .. } => {
+                ask.session == session && meant(self, patterns, permission)
+            }
+            Asked::Question(_) => false,
+        };
+        let ids: Vec<String> = self.asks.iter().filter(|ask| is_meant(ask)).map(|ask| ask.id.clone()).collect();
+        let (taken, left) = std::mem::take(&mut self.asks).into_iter().partition(|ask| ids.contains(&ask.id));
+        self.asks = left;
+        taken
     }
 
     fn allowed(&self, permission: &str, patterns: &[String]) -> bool {

@@ -21,7 +21,7 @@ impl Engine {
                 let pattern = vec![outside(&bash.command)];
                 (pattern.clone(), pattern)
             }
-            _ => commands(&bash.command),
+            _ => commands(&bash.command, self.release.dialect),
         };
         let metadata = match self.release.dialect {
             Dialect::V1_18 => format!("\"command\":{}", quoted(&bash.command)),
@@ -140,14 +140,19 @@ fn cut(output: &str) -> String {
     format!("{}\n\n...", &output[..end])
 }
 
-/// The simple commands of a command line, and the patterns that allow each for ever (`tool/bash.ts`: the command's
-/// name and a star).
-fn commands(line: &str) -> (Vec<String>, Vec<String>) {
+/// The simple commands of a command line, and the patterns that allow each for ever: the command's name and a star; in
+/// 1.0.185 its first argument too that is no option (recorded).
+fn commands(line: &str, dialect: Dialect) -> (Vec<String>, Vec<String>) {
     let mut patterns = Vec::new();
     let mut always: Vec<String> = Vec::new();
     for command in line.split(['\n', ';', '|', '&']).map(str::trim).filter(|command| !command.is_empty()) {
         patterns.push(command.to_owned());
-        let rule = format!("{} *", command.split_whitespace().next().unwrap_or(command));
+        let mut words = command.split_whitespace();
+        let name = words.next().unwrap_or(command);
+        let rule = match words.find(|word| !word.starts_with('-')).filter(|_| dialect == Dialect::V1_0) {
+            Some(argument) => format!("{name} {argument} *"),
+            None => format!("{name} *"),
+        };
         if !always.contains(&rule) {
             always.push(rule);
         }
@@ -168,10 +173,11 @@ mod tests {
 
     #[test]
     fn a_command_line_falls_into_its_commands() {
-        let (patterns, always) = commands("echo BASH_RAN; pwd");
+        let (patterns, always) = commands("echo BASH_RAN; pwd", Dialect::V1_2);
         assert_eq!(patterns, ["echo BASH_RAN", "pwd"]);
         assert_eq!(always, ["echo *", "pwd *"]);
-        assert_eq!(commands("a && b | c").0, ["a", "b", "c"]);
+        assert_eq!(commands("git -q push origin; pwd -P", Dialect::V1_0).1, ["git push *", "pwd *"]);
+        assert_eq!(commands("a && b | c", Dialect::V1_18).0, ["a", "b", "c"]);
     }
 
     #[test]

@@ -105,12 +105,13 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden serve_words_and_question, serve_bash_once, serve_bash_reject",
     ),
     b(
-        "a route that it does not have is a 404",
-        &["1.0.185"],
-        Read,
-        "Seen live and not played: it is asked of the vendor's website, and without a network a 500. Nor is a message's \
-         title, which a model of its own says",
+        "a path that it does not have is asked of the vendor's site: without a network a 500",
+        &["1.0.185", "1.2.15", "1.3.2"],
+        Recorded,
+        "golden opencode-routes",
     ),
+    b("a path that it does not have: 200, and its own web page", &["1.18.33"], Recorded, "golden opencode-routes"),
+    b("POST, PUT, PATCH and DELETE with an empty body: status and keys", ALL, Recorded, "golden opencode-routes"),
     b(
         "run: a stream without a byte for 300 s is asked for again, in the same message; its open text is not shown",
         &["1.18.33"],
@@ -150,8 +151,11 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden scenario/ignores-term",
     ),
     b("bash: it is over 3 s after its limit", &["1.18.33"], Recorded, "golden scenario/ignores-term"),
-    b("a reply to an unknown ask: true, or 404", ALL, Read, "question/index.ts; routes"),
-    b("reject and always reach further asks of the session", ALL, Read, "permission/index.ts"),
+    b("a reply to an unknown ask: true", &["1.0.185", "1.2.15", "1.3.2"], Recorded, "golden opencode-routes"),
+    b("a reply to an unknown ask: 404", &["1.18.33"], Recorded, "golden opencode-routes"),
+    b("`always` reaches further asks of the session that it covers", ALL, Recorded, "golden serve_two_always"),
+    b("reject reaches further asks of the session", THREE, Recorded, "golden serve_two_reject"),
+    b("reject reaches no further ask of the session", &["1.0.185"], Recorded, "golden serve_two_reject"),
     b(
         "stdin: read to its end; with PR #935 only 500 ms for the first byte",
         &["altimate 0.8.10"],

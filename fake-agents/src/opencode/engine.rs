@@ -338,7 +338,7 @@ impl Engine {
 
     /// The index of a session.
     pub fn find(&self, id: &str) -> Option<usize> {
-        self.sessions.iter().position(|session| session.id == id)
+        self.sessions.iter().position(|session| session.id == id && !session.deleted)
     }
 
     /// Whether a session is busy.
@@ -426,6 +426,7 @@ impl Engine {
             depth: parent.map_or(0, |parent| self.sessions[parent].depth + 1),
             path,
             directory,
+            deleted: false,
         });
         let parent = self.parent_id(index).to_owned();
         self.fact(Fact::Session { id: self.sessions[index].id.clone(), parent });

@@ -141,7 +141,7 @@ impl Engine {
                     info["project"] = json!({ "id": PROJECT, "worktree": "/" });
                     info
                 };
-                (0..self.sessions.len()).map(one).collect()
+                (0..self.sessions.len()).filter(|at| !self.sessions[*at].deleted).map(one).collect()
             }
             Info::Capabilities => json!({ "backgroundSubagents": false }),
             Info::Console => json!({ "consoleManagedProviders": [], "switchableOrgCount": 0 }),
@@ -202,7 +202,7 @@ impl Engine {
         }
     }
 
-    fn api_session(&self, at: usize) -> Value {
+    pub(super) fn api_session(&self, at: usize) -> Value {
         let info = parsed(&self.session_info(at));
         let mut one = json!({
             "id": info["id"], "projectID": info["projectID"], "cost": info["cost"], "tokens": info["tokens"],
@@ -221,11 +221,11 @@ impl Engine {
         json!({ "directory": self.directory, "project": { "id": PROJECT, "directory": "/" } })
     }
 
-    fn located(&self, data: Value) -> Value {
+    pub(super) fn located(&self, data: Value) -> Value {
         json!({ "location": self.location(), "data": data })
     }
 
-    fn project(&self) -> Value {
+    pub(super) fn project(&self) -> Value {
         let at = self.epoch_ms;
         let mut project = json!({ "id": PROJECT, "worktree": "/", "time": { "created": at, "updated": at } });
         if self.release.dialect > Dialect::V1_0 {
@@ -235,7 +235,7 @@ impl Engine {
     }
 
     /// What a configuration file would say, the same as in the recordings.
-    fn own_config(&self) -> Value {
+    pub(super) fn own_config(&self) -> Value {
         let Model { provider, id } = Model::default();
         let name = format!("{provider}/{id}");
         let one = json!({

@@ -29,6 +29,7 @@ mod json;
 mod laws;
 mod listen;
 mod models;
+mod others;
 mod places;
 pub mod release;
 mod render;

@@ -93,6 +93,11 @@ pub struct Release {
     pub tools: &'static [&'static str],
     /// Whether a reply to an unknown ask is a 404; older ones answer `true`.
     pub unknown_ask_is_404: bool,
+    /// The status of a path that it does not know (recorded without a network, where older ones cannot ask the vendor's
+    /// site for it; that of the forks is assumed).
+    pub unknown_route: u16,
+    /// Whether a rejected permission rejects the further asks of its session (recorded; not in 1.0.185).
+    pub reject_reaches_others: bool,
     /// What happens to waiting tools on abort.
     pub abort: Abort,
     /// Whether a model's broken stream ends the tools that it began (newest `session/llm.ts`: the stream's scope holds
@@ -171,6 +176,8 @@ impl Release {
                 Dialect::V1_18 => TOOLS,
             },
             unknown_ask_is_404: newest,
+            unknown_route: if newest { 200 } else { 500 },
+            reject_reaches_others: dialect > Dialect::V1_0,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
             retry_stops_tools: newest,
             sigkill: if newest { SIGKILL_NEWEST } else { SIGKILL },
@@ -209,6 +216,8 @@ impl Release {
             errors_say_so: true,
             tools: TOOLS_OLD,
             unknown_ask_is_404: false,
+            unknown_route: 404,
+            reject_reaches_others: true,
             abort: Abort::Leaves,
             retry_stops_tools: false,
             sigkill: SIGKILL,

@@ -17,6 +17,8 @@ use serde_json::Value;
 
 /// The most messages that a list shows if no limit is given.
 const MESSAGES_MAX: usize = 10_000;
+/// In place of the page that 1.18.33 answers any path with that it does not know.
+const WEB_PAGE: &str = "<!doctype html><title>OpenCode</title>";
 
 impl Engine {
     /// Handles a request. Its answer is given with its ticket, now or later.
@@ -112,7 +114,11 @@ impl Engine {
                 self.permission_reply(ticket, id, body, ReplyRoute::Own);
             }
             Some(route) if self.knows(&route) => self.inform(ticket, route, target),
-            _ => self.not_found(ticket, "no such route"),
+            _ if self.other(ticket, method, target, body.as_ref()) => {}
+            _ if self.release.unknown_route == 404 => self.not_found(ticket, "no such route"),
+            // it is asked of the vendor's site, which cannot be reached; the newest has the page in itself
+            _ if self.release.unknown_route == 200 => self.respond(ticket, 200, WEB_PAGE.to_owned()),
+            _ => self.error_body(ticket, self.release.unknown_route, "UnknownError", "Unable to connect"),
         }
         self.act();
     }
@@ -208,7 +214,8 @@ impl Engine {
     }
 
     fn list_sessions(&mut self, ticket: u32) {
-        let all: Vec<String> = (0..self.sessions.len()).map(|at| self.session_info(at)).collect();
+        let shown = (0..self.sessions.len()).filter(|at| !self.sessions[*at].deleted);
+        let all: Vec<String> = shown.map(|at| self.session_info(at)).collect();
         self.respond(ticket, 200, format!("[{}]", all.join(",")));
     }
 

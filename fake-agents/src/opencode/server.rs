@@ -20,6 +20,7 @@ use rehang_wire::{
 /// The header that names a client's folder (`x-opencode-directory` of `@opencode-ai/sdk`).
 const FOLDER: &str = "x-opencode-directory";
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+const HTML: &[(&str, &str)] = &[("content-type", "text/html")];
 const EVENTS: &[(&str, &str)] =
     &[("content-type", "text/event-stream"), ("cache-control", "no-cache"), ("x-accel-buffering", "no")];
 /// The most connections at a time; another one is closed.
@@ -169,7 +170,8 @@ impl Server {
                 (None, status) => {
                     connection.ticket = None;
                     connection.cut_at = None;
-                    connection.out.push(&response(status, JSON, answer.body.as_bytes()));
+                    let headers = if answer.body.starts_with('<') { HTML } else { JSON };
+                    connection.out.push(&response(status, headers, answer.body.as_bytes()));
                 }
             }
         }

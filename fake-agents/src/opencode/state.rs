@@ -47,6 +47,8 @@ pub struct Session {
     pub depth: u32,
     /// The folder that it works in.
     pub directory: String,
+    /// Whether a client has deleted it: it is no longer shown.
+    pub deleted: bool,
 }
 
 /// The model of a prompt.
@@ -212,7 +214,9 @@ impl Session {
             path,
             depth,
             directory: _, // not compared: an id has one for good
+            deleted,
         } = self;
+        canon.flag(*deleted);
         canon.flag(parent.is_some()).num(parent.map_or(0, |parent| places.session(parent)));
         canon.text(title).text(agent).flag(*summarised).flag(model.is_some());
         if let Some(Model { provider, id }) = model {

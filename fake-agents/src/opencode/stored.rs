@@ -72,6 +72,7 @@ impl Engine {
                 path: String::new(),
                 depth: u32::from(parent.is_some()),
                 directory: text("/info/directory"),
+                deleted: false,
             });
         }
     }

@@ -21,11 +21,15 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("response.response.messageBreakdown", MEASURED),
     ("description", DESCRIBED),
     ("tasks.*.description", DESCRIBED),
-    ("message.content.*.input.prompt", "the model server marks in it which subagent's turns are meant"),
+    ("message.content.*.input.prompt", MARKED),
+    ("prompt", MARKED),
     ("summary", DESCRIBED),
     ("permission_denials.*.tool_input.description", DESCRIBED),
 ];
+/// What 2.1.329 says every 30 s while a command runs, which the fake does not: messages of this type are left out.
+const HEARTBEAT: &str = "tool_progress";
 const MEASURED: &str = "what the release measures of its own prompt, commands and skills";
+const MARKED: &str = "the model server marks in it which subagent's turns are meant";
 const DESCRIBED: &str = "a scenario's bash turn has a command and no description of it";
 
 /// Keys whose values are times, costs, usage or pids.
@@ -45,6 +49,7 @@ pub const VARYING: &[&str] = &[
     "totalDurationMs",
     "totalTokens",
     "totalToolUseCount",
+    "harnessSectionHash",
     "pid",
     "run_id",
     "runId",
@@ -62,15 +67,21 @@ static BACKGROUND: LazyLock<Regex> =
 static OUTPUT_FILE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"/tmp/claude\S*/tasks/b[0-9a-z]+\.output|\(ID: b[0-9a-z]{8}\)").expect("it is a regular expression")
 });
-/// What comes before a subagent's id in a text.
-const AGENT_ID: &str = "agentId: ";
+/// What a text says of a subagent: its id, and what it has cost.
+static SUBAGENT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(agentId: |to: ')a[0-9a-f]+|(subagent_tokens: |duration_ms: )\d+").expect("it is a regular expression")
+});
+/// A subagent's id.
+static AGENT_ID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("^a([0-9a-f]{6}|[0-9a-f]{16})$").expect("it is a regular expression"));
 /// The mark that the model server puts after a subagent's prompt, to know whose turns are meant; a fake's model needs none.
 const MARK: &str = " [task ";
 
 /// The messages of a run as they are compared: each with its ids numbered by first appearance, what varies replaced, what is left out removed.
 pub fn normal(messages: &[Value]) -> Vec<Value> {
     let mut ids = Vec::new();
-    messages.iter().map(|message| normal_value(message, &mut Vec::new(), &mut ids)).collect()
+    let messages = messages.iter().filter(|message| message["type"] != HEARTBEAT);
+    messages.map(|message| normal_value(message, &mut Vec::new(), &mut ids)).collect()
 }
 
 fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> Value {
@@ -113,11 +124,7 @@ fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> V
         Value::String(text) if BACKGROUND.is_match(text) => {
             Value::from(BACKGROUND.replace_all(text, "BASH").into_owned())
         }
-        Value::String(text) if text.contains(AGENT_ID) => {
-            let (before, after) = text.split_once(AGENT_ID).unwrap_or_default();
-            let after = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-            Value::from(format!("{before}{AGENT_ID}~{after}"))
-        }
+        Value::String(text) if SUBAGENT.is_match(text) => Value::from(SUBAGENT.replace_all(text, "$1$2~").into_owned()),
         Value::String(text) if text.contains(MARK) && text.ends_with(']') => {
             Value::from(text.split(MARK).next().unwrap_or_default())
         }
@@ -137,7 +144,6 @@ fn is_path(text: &str) -> bool {
 
 fn is_id(text: &str) -> bool {
     let uuid = text.len() == 36 && text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
-    // a subagent's
-    let agent = text.len() == 7 && text.starts_with('a') && text[1..].bytes().all(|b| b.is_ascii_hexdigit());
-    uuid || agent || ["task_", "msg_", "toolu_", "call_", "ses_", "req_"].iter().any(|prefix| text.starts_with(prefix))
+    uuid || AGENT_ID.is_match(text)
+        || ["task_", "msg_", "toolu_", "call_", "ses_", "req_"].iter().any(|prefix| text.starts_with(prefix))
 }

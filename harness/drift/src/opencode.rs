@@ -32,18 +32,20 @@ fn left_out(event: &Value, known: &[String]) -> bool {
 ///    their own for each session, compared in their own order.
 ///  - Two such summaries of one session, after two steps, may overlap (1.2.15, 01): which of their `session.diff` comes
 ///    before the other's `session.updated` is chance, so the diffs are a lane of their own too.
-///  - The ask and the part that says `running` are published by two fibers: the ask is put first.
+///  - The ask and the part of its call that says `running` are published by two fibers: the ask is put first.
 ///  - 1.18.33 publishes some events by reference and writes them later, so the first word of a reply may show its end
 ///    (13): of a reply's first event only the id is compared. A session's tokens in a summary are as late (13).
 ///  - 1.0.185 asks for a permission while it still reads the stream that called the tool: where the ask comes among the
 ///    first parts of its step is chance, so its asks are a lane of their own.
 ///  - 1.0.185 asks its model for the title of a message, by a request that the fake does not make: the title is left
 ///    out, and so is the event that brings it.
+///  - The calls of one response go on at the same time: those after the first are each a lane of their own.
 ///  - 1.18.33 sends a `task` part twice (13): of equal events of such a part in a row one is kept.
 fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
     let mut lanes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut begun: Vec<String> = Vec::new();
     let mut titled: Vec<String> = Vec::new();
+    let mut first_calls: BTreeMap<String, Value> = BTreeMap::new();
     for mut event in events {
         let kind = event["type"].as_str().unwrap_or_default().to_owned();
         let summary = !event["properties"]["info"]["summary"].is_null();
@@ -72,7 +74,13 @@ fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
             }
         }
         let session = session_of(&event).unwrap_or_default();
+        let part = &event["properties"]["part"];
+        let message = part["messageID"].as_str().filter(|_| part["type"] == "tool");
+        let later = message.is_some_and(|message| {
+            *first_calls.entry(message.to_owned()).or_insert_with(|| part["callID"].clone()) != part["callID"]
+        });
         let lane = match (background, kind.as_str()) {
+            _ if later => format!("call {}", part["callID"]),
             (true, "session.diff") => format!("diffs of {session}"),
             (true, _) => format!("background of {session}"),
             (false, "permission.updated") => format!("asks of {session}"),
@@ -85,12 +93,14 @@ fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
             continue;
         }
         let asked = kind.ends_with(".asked");
-        let runs = |e: &Value| e["properties"]["part"]["state"]["status"] == "running";
-        if asked && lane.last().is_some_and(runs) {
-            let at = lane.len() - 1;
-            lane.insert(at, event);
-        } else {
-            lane.push(event);
+        let call = event["properties"]["tool"]["callID"].clone();
+        let runs = |e: &Value| {
+            let part = &e["properties"]["part"];
+            part["state"]["status"] == "running" && part["callID"] == call
+        };
+        match lane.iter().rposition(runs).filter(|_| asked && !call.is_null()) {
+            Some(at) => lane.insert(at, event),
+            None => lane.push(event),
         }
     }
     lanes

@@ -1,4 +1,5 @@
-//! The `GET` routes of opencode's server: which there are, and the shape of each answer.
+//! The routes of opencode's server: which `GET`s there are and the shape of each answer, and what the other methods answer
+//! to an empty body.
 //!
 //! A recording is made of a release in its sandbox, with one session in which one prompt was answered; the fake is
 //! asked the same in the same state. Invariant: an extra or a missing route, an extra or a missing key and another kind
@@ -12,7 +13,7 @@ use rehang_scenario::VTime;
 use rehang_scenario::turns::Turn;
 use rehang_wire::http::Target;
 use rehang_wire::model::{Finish, ModelEvent};
-use rehang_wire::opencode::{MakeSession, Prompt, Route, Shape, Shapes, target_of};
+use rehang_wire::opencode::{Called, Calls, MakeSession, Prompt, Route, RouteAnswers, Shape, Shapes, calls, target_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -38,12 +39,14 @@ pub struct Recording {
     pub release: String,
     /// How it was recorded.
     pub recorded: String,
-    /// What answers with 200, and the shape of it.
-    pub routes: Shapes,
+    /// What the routes answered.
+    #[serde(flatten)]
+    pub answers: RouteAnswers,
 }
 
-/// What the fake of this release answers; `None` if no fake plays it.
-pub fn of_fake(version: &str) -> Option<Shapes> {
+/// What the fake of this release answers to the `GET`s of its own list and to the calls of the release's; `None` if no
+/// fake plays it.
+pub fn of_fake(version: &str, called: &Calls) -> Option<RouteAnswers> {
     let setup = Setup { turns: vec![Turn::Say(SAYS.to_owned())], ..Setup::default() };
     let mut asker = Asker {
         engine: Engine::new(Release::opencode(version).ok()?, setup, AgentHost::default()),
@@ -69,11 +72,41 @@ pub fn of_fake(version: &str) -> Option<Shapes> {
             shapes.insert(path.clone(), Shape::of(&body));
         }
     }
-    Some(shapes)
+    let mut answers = Calls::new();
+    for one in calls(called.keys(), &session, &message) {
+        let body = one.body.to_string();
+        let answer = asker.call(&one.method, &one.target, if one.method == "GET" { "" } else { &body });
+        if let Some((status, body)) = answer {
+            answers.insert(one.name, Called::of(status, &body));
+        }
+    }
+    Some(RouteAnswers { routes: shapes, calls: answers })
 }
 
 /// The recording and the fake, side by side.
-pub fn compare(release: &Shapes, fake: &Shapes) -> Compared {
+pub fn compare(release: &RouteAnswers, fake: &RouteAnswers) -> Compared {
+    let mut compared = compare_routes(&release.routes, &fake.routes);
+    for (name, called) in &release.calls {
+        compared.events += 1;
+        let other = fake.calls.get(name);
+        let shapes = (called.shape.as_ref(), other.and_then(|other| other.shape.as_ref()));
+        let what = match (other.map(|other| other.status), shapes) {
+            (Some(status), _) if status != called.status => vec![format!("{}, the fake {status}", called.status)],
+            (None, _) => vec![format!("{}, the fake does not answer", called.status)],
+            (_, (Some(shape), Some(other))) => shape.differences(other),
+            (_, (None, None)) => Vec::new(),
+            (_, (shape, _)) => vec![format!("{}JSON in the release", if shape.is_some() { "" } else { "no " })],
+        };
+        compared.differences.extend(what.into_iter().map(|what| Difference {
+            at: format!("{name}: {what}"),
+            recorded: Some(json!(called)),
+            fake: Some(json!(other)),
+        }));
+    }
+    compared
+}
+
+fn compare_routes(release: &Shapes, fake: &Shapes) -> Compared {
     let left_out = |path: &String| LEFT_OUT.iter().any(|(left, _)| left == path);
     let mut compared = Compared::default();
     for (path, shape) in release.iter().filter(|(path, _)| !left_out(path)) {
@@ -106,11 +139,17 @@ struct Asker {
 }
 
 impl Asker {
-    /// Asks, and plays the model; returns the answer if its status is 200.
+    /// Asks; returns the answer if its status is 200.
     fn ask(&mut self, route: Route<'_>, body: &str) -> Option<Value> {
+        let (status, body) = self.call(route.method(), &route.to_string(), body)?;
+        (status == 200).then(|| serde_json::from_str(&body).ok()).flatten()
+    }
+
+    /// Sends a request, and plays the model; returns what it is answered, if it is.
+    fn call(&mut self, method: &str, target: &str, body: &str) -> Option<(u16, String)> {
         self.tickets += 1;
         let now = VTime(u64::from(self.tickets));
-        self.engine.request(now, self.tickets, route.method(), &route.to_string(), body.as_bytes());
+        self.engine.request(now, self.tickets, method, target, body.as_bytes());
         loop {
             let out = self.engine.take();
             if out.is_empty() {
@@ -131,6 +170,6 @@ impl Asker {
             }
         }
         let (_, status, body) = self.answers.iter().find(|(ticket, ..)| *ticket == self.tickets)?;
-        (*status == 200).then(|| serde_json::from_str(body).ok()).flatten()
+        Some((*status, body.clone()))
     }
 }

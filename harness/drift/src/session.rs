@@ -160,6 +160,8 @@ impl Session {
     /// Sends it a signal.
     pub fn kill(&mut self, sig: Sig) {
         self.kernel.kill(self.agent, false, sig).unwrap();
+        // a signal that nobody catches has ended it by now
+        self.took();
         self.rest();
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: it is data; the sender does not know who looks at it.
 
 use crate::report::{Ask, Exit, Outcome, Via};
-use rehang_wire::opencode::Shapes;
+use rehang_wire::opencode::RouteAnswers;
 
 /// Something that came in.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub enum Input {
     Settled(Outcome),
     /// Somebody of the scenario ended it, by this act.
     Stops(&'static str),
-    /// The routes of the server, with the shapes of what it answers.
-    Routes(Shapes),
+    /// What the routes of the server answered.
+    Routes(RouteAnswers),
     /// What a client could not do.
     Problem(String),
 }

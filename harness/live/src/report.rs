@@ -4,7 +4,7 @@
 //! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
 
 use rehang_actors::Sight;
-use rehang_wire::opencode::Shapes;
+use rehang_wire::opencode::RouteAnswers;
 use serde::{Deserialize, Serialize};
 
 /// What came of a cell.
@@ -42,9 +42,9 @@ pub struct Report {
     pub lines: Vec<Line>,
     /// Lines that were left out of `lines` above its limit.
     pub lines_left_out: u64,
-    /// What the server's `GET` routes answer, if they were asked.
+    /// What the server's routes answer, if they were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub routes: Option<Shapes>,
+    pub routes: Option<RouteAnswers>,
 }
 
 /// How a cell ended.

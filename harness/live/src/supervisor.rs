@@ -17,7 +17,7 @@ use crate::watch::{Decision, Watch};
 use rehang_agents::Form;
 use rehang_model_server::Script;
 use rehang_scenario::{Fault, ProcessDoes, Terminal};
-use rehang_wire::opencode::Shapes;
+use rehang_wire::opencode::RouteAnswers;
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
@@ -114,7 +114,7 @@ async fn watch(
     let mut asks: Vec<Ask> = Vec::new();
     let mut problems: Vec<String> = Vec::new();
     let mut stopped: Option<&'static str> = None;
-    let mut routes: Option<Shapes> = None;
+    let mut routes: Option<RouteAnswers> = None;
     let mut settled: Option<Settled> = None;
     let mut process_faults = process_faults(order);
     let mut signal = order.signal;
@@ -152,7 +152,7 @@ async fn watch(
                 Input::Settled(outcome) => settled = Some(Settled { outcome, ms: watch.ms(), at: Instant::now() }),
                 Input::Stops(act) => stopped = Some(act),
                 Input::Problem(text) => problems.push(text),
-                Input::Routes(shapes) => routes = Some(shapes),
+                Input::Routes(answers) => routes = Some(answers),
             },
             _ = every.tick() => {
                 if let Some(look) = Look::take(init) {
@@ -204,7 +204,7 @@ struct End {
     asks: Vec<Ask>,
     problems: Vec<String>,
     links: Vec<String>,
-    routes: Option<Shapes>,
+    routes: Option<RouteAnswers>,
 }
 
 fn report(order: &CellSpec, watch: Watch, end: End) -> Report {

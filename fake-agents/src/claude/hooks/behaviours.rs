@@ -37,6 +37,13 @@ pub(in crate::claude) const BEHAVIOURS: &[Behaviour] = &[
         "scenario/hook-pre-ask",
     ),
     b("a PreToolUse hook that says ask, and nobody can be: denied", &[V21], Recorded, "scenario/hook-pre-ask"),
+    b(
+        "a PermissionRequest hook decides of a call that nobody can be asked about; if none does, it is refused",
+        &[V21],
+        Recorded,
+        "scenario/hook-nobody-asked, scenario/hook-ask-deny, scenario/hook-ask-none",
+    ),
+    b("no PermissionRequest hooks", &[V1, V2], Recorded, "scenario/hook-nobody-asked-older"),
     b("a hook that says `continue: false`: the turn ends after the call", ALL, Recorded, "scenario/hook-pre-stop"),
     b(
         "a hook that does not end is given up after its timeout, and what waited goes on",

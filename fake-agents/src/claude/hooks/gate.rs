@@ -23,6 +23,8 @@ pub(in crate::claude) enum Gate {
     Prompt(Vec<Value>),
     /// A call, before its permission is decided.
     Pre(String),
+    /// A call that nobody can be asked about, and why it is refused if no hook decides.
+    Ask(String, String),
     /// A call that has run, with its outcome.
     Post(String, Outcome),
     /// The end of the turn, with the model's last text.
@@ -134,12 +136,12 @@ impl Engine {
         if matches!(gate, Gate::Prompt(_) | Gate::Stop(_)) {
             self.convs[0].phase = Phase::Hooks;
         }
-        if let Gate::Pre(call) | Gate::Post(call, _) = &gate {
+        if let Gate::Pre(call) | Gate::Ask(call, _) | Gate::Post(call, _) = &gate {
             self.set_state(call, State::Hooks);
         }
         let told = self.told(event, &gate);
         let tool_use = match &gate {
-            Gate::Pre(call) | Gate::Post(call, _) => call.clone(),
+            Gate::Pre(call) | Gate::Ask(call, _) | Gate::Post(call, _) => call.clone(),
             _ => self.writer.uuid(),
         };
         let release = self.config.release;
@@ -282,7 +284,7 @@ impl Engine {
             if let Gate::Pre(call) = &gate {
                 self.began(call);
             }
-            if let Gate::Pre(call) | Gate::Post(call, _) = gate {
+            if let Gate::Pre(call) | Gate::Ask(call, _) | Gate::Post(call, _) = gate {
                 calls.push(call);
             }
         }
@@ -326,6 +328,7 @@ impl Engine {
                 self.begin_turn(now, &blocks, verdict.blocks.as_ref());
             }
             Gate::Pre(call) => self.after_pre(now, &call, &verdict),
+            Gate::Ask(call, why) => self.after_ask(now, &call, &why, &verdict),
             Gate::Post(call, outcome) => {
                 self.hooks.ends_turn |= verdict.stops;
                 match self.config.release {
@@ -383,6 +386,17 @@ impl Engine {
         self.go_on(now, call);
     }
 
+    /// A call that nobody could be asked about but a hook.
+    fn after_ask(&mut self, now: VTime, call: &str, why: &str, verdict: &Verdict) {
+        self.set_state(call, State::Running);
+        match &verdict.permission {
+            Some((Permission::Allow, _)) => self.run(now, call, Decision::ByHook),
+            Some((Permission::Deny, why)) => self.refuse(now, call, why, ("hook", Decision::RefusedByHook)),
+            _ => self.refuse(now, call, why, ("other", Decision::RefusedByConfig)),
+        }
+        self.go_on(now, call);
+    }
+
     fn after_stop(&mut self, now: VTime, text: &str, verdict: &Verdict) {
         let Some(reason) = &verdict.blocks else {
             self.hooks.stops_blocked = 0;
@@ -417,6 +431,7 @@ impl Engine {
             Gate::Start => (Event::SessionStart, "startup".to_owned()),
             Gate::Prompt(_) => (Event::UserPromptSubmit, String::new()),
             Gate::Pre(call) => (Event::PreToolUse, tool(call)),
+            Gate::Ask(call, _) => (Event::PermissionRequest, tool(call)),
             Gate::Post(call, _) => (Event::PostToolUse, tool(call)),
             Gate::Stop(_) => (Event::Stop, String::new()),
             Gate::SubagentStop(..) => (Event::SubagentStop, String::new()),
@@ -438,6 +453,12 @@ impl Engine {
             Gate::Prompt(blocks) => {
                 let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
                 add("prompt", json!(texts.join("\n")));
+            }
+            Gate::Ask(id, _) => {
+                if let Some(call) = call(id) {
+                    add("tool_name", json!(call.name));
+                    add("tool_input", schema_order(&call.input));
+                }
             }
             Gate::Pre(id) | Gate::Post(id, _) => {
                 if let Some(call) = call(id) {

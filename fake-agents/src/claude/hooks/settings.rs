@@ -15,6 +15,8 @@ pub(in crate::claude) enum Event {
     UserPromptSubmit,
     /// Before a tool's permission is decided.
     PreToolUse,
+    /// Before a call is refused since nobody can be asked about it; 2.1.329 alone.
+    PermissionRequest,
     /// After a tool has run.
     PostToolUse,
     /// Before a turn ends.
@@ -26,10 +28,11 @@ pub(in crate::claude) enum Event {
 }
 
 impl Event {
-    const ALL: [Event; 7] = [
+    const ALL: [Event; 8] = [
         Event::SessionStart,
         Event::UserPromptSubmit,
         Event::PreToolUse,
+        Event::PermissionRequest,
         Event::PostToolUse,
         Event::Stop,
         Event::SubagentStop,
@@ -42,6 +45,7 @@ impl Event {
             Event::SessionStart => "SessionStart",
             Event::UserPromptSubmit => "UserPromptSubmit",
             Event::PreToolUse => "PreToolUse",
+            Event::PermissionRequest => "PermissionRequest",
             Event::PostToolUse => "PostToolUse",
             Event::Stop => "Stop",
             Event::SubagentStop => "SubagentStop",

@@ -92,6 +92,11 @@ impl Verdict {
             Some("approve") => verdict.permission = Some((Permission::Allow, text(&said["reason"]))),
             _ => {}
         }
+        match own["decision"]["behavior"].as_str() {
+            Some("allow") => verdict.permission = Some((Permission::Allow, String::new())),
+            Some("deny") => verdict.permission = Some((Permission::Deny, text(&own["decision"]["message"]))),
+            _ => {}
+        }
         let permission = match own["permissionDecision"].as_str() {
             Some("allow") => Some(Permission::Allow),
             Some("deny") => Some(Permission::Deny),

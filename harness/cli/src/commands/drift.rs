@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The releases that the fakes play.
 const RELEASES: [&str; 14] = [
@@ -78,13 +79,13 @@ const SCENARIOS: [&str; 14] = [
   rehang drift                                  every release that a fake plays
   rehang drift opencode@1.18.33 --record fresh  one release; its recordings are kept
   rehang drift claude@2.0.77 claude/ask-host    one scenario
-  rehang drift --routes opencode@1.2.27         which GET routes answer, and with which keys
+  rehang drift --routes opencode@1.2.27         which routes answer what, and with which keys
   rehang drift --flags claude@2.1.329           which options of its --help the fake accepts")]
 pub struct Drift {
     /// Releases and scenarios; by default those that fakes play, and a choice of scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
     pub words: Vec<String>,
-    /// Compare opencode's `GET` routes instead: which answer, and with which keys.
+    /// Compare opencode's routes instead: which `GET`s answer with which keys, and what the others answer to an empty body.
     #[arg(long)]
     pub routes: bool,
     /// Compare the options instead that each release's own `--help` lists: its fake accepts them, or refuses one.
@@ -150,24 +151,25 @@ impl Drift {
     fn routes_of(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
         let scenario = as_run(cell);
         let version = &cell.key.version;
-        let fake = routes::of_fake(version).ok_or_else(|| Why::Cannot(format!("no fake plays {version}")))?;
-        let live = live(cell, &scenario, recipe, installed, DEADLINE_MAX)?;
+        let live = live(cell, &scenario, recipe, installed, ROUTES_MAX)?;
         let report = rehang_live::run_asking(&live).map_err(|error| Why::Fault(error.to_string()))?;
-        let Some(shapes) = report.routes else {
+        let Some(answers) = report.routes else {
             return Err(Why::Fault(format!("its routes were not asked: {}", report.problems.join("; "))));
         };
         if let Some(folder) = &self.record {
             let recorded = "`rehang drift --routes --record`: the release in rehang's sandbox, loopback alone, a fresh home, \
                             one session with one answered prompt; shapes only";
             let recording =
-                routes::Recording { release: version.clone(), recorded: recorded.to_owned(), routes: shapes.clone() };
+                routes::Recording { release: version.clone(), recorded: recorded.to_owned(), answers: answers.clone() };
             let written = std::fs::create_dir_all(folder).and_then(|()| {
                 let text = serde_json::to_string_pretty(&recording)?;
                 std::fs::write(folder.join(format!("{version}.json")), text + "\n")
             });
             written.map_err(|e| Why::Fault(format!("the recording: {e}")))?;
         }
-        Ok(routes::compare(&shapes, &fake))
+        let fake = routes::of_fake(version, &answers.calls);
+        let fake = fake.ok_or_else(|| Why::Cannot(format!("no fake plays {version}")))?;
+        Ok(routes::compare(&answers, &fake))
     }
 
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
@@ -228,6 +230,8 @@ fn flag_scenarios() -> Result<Vec<Named>, CommandError> {
     agents.iter().map(|agent| scenario(agent)).collect()
 }
 
+/// The longest that the routes of a release take: 1.18.33 has some two hundred.
+const ROUTES_MAX: Duration = Duration::from_secs(240);
 /// The releases whose routes are recorded in the repository.
 const ROUTED: [&str; 5] =
     ["opencode@1.0.185", "opencode@1.2.15", "opencode@1.2.27", "opencode@1.3.2", "opencode@1.18.33"];

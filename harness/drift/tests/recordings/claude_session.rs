@@ -277,13 +277,13 @@ fn a_command_is_ended_after_120_seconds_and_killed_if_it_ignores_that() {
 }
 
 #[test]
-fn a_command_of_2_0_77_runs_on_in_the_background_after_its_limit_and_ends_with_the_agent() {
+fn a_command_of_2_0_77_runs_on_in_the_background_after_its_limit_and_after_the_agent() {
     let turns = vec![Turn::Bash(bash(false, vec![Step::Ignore(vec!["TERM".to_owned()]), Step::Hold])), say("ok")];
     let mut session = Setup::new("2.0.77", JSON, turns, Terminal::Null).run();
     assert!(session.waits_for("bash"));
     session.run_out();
     assert!(session.told()[0].starts_with("Command running in background with ID: "), "{:?}", session.told());
-    assert_eq!((session.now, session.exit, session.waits()), (VTime(120_000), Some(Exit::Code(0)), Vec::new()));
+    assert_eq!((session.now, session.exit, session.waits()), (VTime(120_000), Some(Exit::Code(0)), goes_on()));
 }
 
 #[test]
@@ -343,11 +343,18 @@ fn a_tool_whose_state_never_flips_is_waited_for() {
 }
 
 #[test]
-fn a_signal_ends_the_agent_with_its_command() {
-    let turns = vec![Turn::Bash(bash(false, vec![Step::Hold])), say("ok")];
-    let mut session = Setup::new("2.0.77", JSON, turns, Terminal::Null).run();
-    session.kill(Sig::Term);
-    assert_eq!((session.exit, session.waits()), (Some(Exit::Code(143)), Vec::new()));
+fn a_signal_ends_the_agent_and_only_the_newest_ends_its_command() {
+    for (release, left) in [("1.0.128", goes_on()), ("2.0.77", goes_on()), ("2.1.329", Vec::new())] {
+        let turns = vec![Turn::Bash(bash(false, vec![Step::Hold])), say("ok")];
+        let mut session = Setup::new(release, JSON, turns, Terminal::Null).run();
+        session.kill(Sig::Term);
+        assert_eq!((session.exit, session.waits()), (Some(Exit::Code(143)), left), "{release}");
+    }
+}
+
+/// A command that nobody has ended.
+fn goes_on() -> Vec<(String, String)> {
+    vec![("agent.1".to_owned(), "nothing".to_owned())]
 }
 
 // --- subagents ---
@@ -476,7 +483,7 @@ fn a_model_server_gives_the_same_session() {
         let response = rehang_scenario::plan::response_at(&turns, &path).unwrap();
         let all = chunks(&response, str::to_owned, |turn| {
             served += 1;
-            rehang_fakes::claude::tool_call(turn, &format!("call_{served}"))
+            rehang_fakes::claude::tool_call(Release::V2_0_77, turn, &format!("call_{served}"))
         });
         let mut encoder = Encoder::new(Api::Anthropic, "msg", "scripted");
         let mut body = Vec::new();

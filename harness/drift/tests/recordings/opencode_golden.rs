@@ -82,7 +82,9 @@ fn play_fresh(version: &str, file: &str, lines: &[Value], turns: Vec<Turn>, said
     let setup = Setup { turns, question_registered: true, ..Setup::default() };
     let mut pair = Pair::new(version, setup).expect("it is played").with_model("fake", "m");
     let mut said = said.into_iter();
-    let compared = pair.play(file, lines, &mut |_: &str, _: &Response, _: &str| said.next().unwrap_or_default());
+    let compared = pair.play(file, lines, &mut |_: &str, _: &Response, _: &str| {
+        said.next().expect("asked no more often than recorded")
+    });
     assert_eq!(said.next(), None, "{version}/{file}: the model is asked as often as recorded");
     compared
 }
@@ -110,22 +112,30 @@ fn fresh() -> Vec<Fresh> {
         vec![ModelEvent::Start, call, ModelEvent::Finish(Finish::ToolCalls)]
     };
     let question: Question = serde_json::from_value(question).expect("a question");
-    let bash = |step: usize| {
-        Turn::Bash(Bash {
-            command: format!("step{step}"),
-            asks: Some("bash".to_owned()),
-            does: Vec::new(),
-            timeout: None,
-            tool: BashTool::default(),
-        })
+    let bash = |step: usize| Turn::Bash(Bash { command: format!("step{step}"), ..asking() });
+    // two calls of one response; the agent file of the second pair's recordings put `echo both` before each
+    let two = |before: &str| {
+        let command = |step: usize| format!("{before}step{step}");
+        let named = |step: usize| Bash { command: command(step), ..asking() };
+        let input = |step: usize| json!({ "command": command(step), "description": "Runs the scenario's command" });
+        let calls = [1, 2].map(|step| call(&format!("call_1_{}", step - 1), "bash", input(step)));
+        let said = [vec![ModelEvent::Start], calls.to_vec(), vec![ModelEvent::Finish(Finish::ToolCalls)]].concat();
+        (vec![Turn::Together([1, 2].map(named).map(Turn::Bash).to_vec())], said)
     };
+    let (both, calls_both) = two("");
+    let (alike, calls_alike) = two("echo both ");
     let say = |text: &str| Turn::Say(text.to_owned());
     let no_such_tool = "Done: The arguments provided to the tool are invalid: Model tried to call unavailable tool \
         'question'. Available tools: invalid, bash, read, glob, grep, list, edit, write, task, webfetch, todowrite, \
         todoread.";
     let asked = || vec![Turn::Say("Two ways lie open.".to_owned()), Turn::Ask(vec![question.clone()])];
     let and_ends = || [asked(), vec![say("Done: {answer}")]].concat();
-    vec![
+    let rejected = |version: &'static str| (version, "serve_two_reject", both.clone(), vec![calls_both.clone()]);
+    let allowed = |version: &'static str| {
+        let turns = [alike.clone(), vec![say("Told: {answer}")]].concat();
+        (version, "serve_two_always", turns, vec![calls_alike.clone(), text("Told: both step2\n")])
+    };
+    let mut all = vec![
         ("1.0.185", "serve_words_and_question", and_ends(), vec![asks.clone(), text(no_such_tool)]),
         ("1.2.15", "serve_words_and_question", asked(), vec![asks.clone()]),
         ("1.3.2", "serve_words_and_question", asked(), vec![asks.clone()]),
@@ -133,7 +143,22 @@ fn fresh() -> Vec<Fresh> {
         ("1.0.185", "serve_bash_once", vec![bash(1), bash(2), say("Clean.")], vec![runs(1), runs(2), text("Clean.")]),
         ("1.0.185", "serve_bash_reject", vec![bash(1)], vec![runs(1)]),
         ("1.3.2", "serve_bash_reject", vec![bash(1)], vec![runs(1)]),
-    ]
+    ];
+    let releases = ["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
+    all.extend(releases.map(rejected));
+    all.extend(releases.map(allowed));
+    all
+}
+
+/// A command that asks.
+fn asking() -> Bash {
+    Bash {
+        command: String::new(),
+        asks: Some("bash".to_owned()),
+        does: Vec::new(),
+        timeout: None,
+        tool: BashTool::default(),
+    }
 }
 
 fn play(version: &str) {

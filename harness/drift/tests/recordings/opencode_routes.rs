@@ -4,7 +4,7 @@
 //! `rehang drift --routes --record DIR`; the same command shows whether a release still answers so.
 
 use rehang_drift::routes::{Recording, compare, of_fake};
-use rehang_wire::opencode::Shape;
+use rehang_wire::opencode::{Called, Shape};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,12 @@ fn recordings() -> Vec<Recording> {
 #[test]
 fn each_release_and_its_fake_answer_the_same_routes_with_the_same_keys() {
     let all = recordings();
-    let routes = [("1.0.185", 23), ("1.18.33", 62), ("1.2.15", 31), ("1.2.27", 32), ("1.3.2", 32)];
+    let routes = [("1.0.185", 62), ("1.18.33", 141), ("1.2.15", 79), ("1.2.27", 81), ("1.3.2", 81)];
     let releases: Vec<&str> = all.iter().map(|recording| recording.release.as_str()).collect();
     assert_eq!(releases, routes.map(|(release, _)| release));
     for (recording, (_, count)) in all.into_iter().zip(routes) {
-        let fake = of_fake(&recording.release).expect("a fake plays it");
-        let compared = compare(&recording.routes, &fake);
+        let fake = of_fake(&recording.release, &recording.answers.calls).expect("a fake plays it");
+        let compared = compare(&recording.answers, &fake);
         let differences: Vec<String> = compared.differences.iter().map(|d| d.at.clone()).collect();
         assert_eq!(differences, [""; 0], "{}", recording.release);
         assert_eq!(compared.events, count, "{}: its routes", recording.release);
@@ -42,16 +42,25 @@ fn each_release_and_its_fake_answer_the_same_routes_with_the_same_keys() {
 #[test]
 fn a_planted_difference_is_seen() {
     let recording = recordings().into_iter().find(|one| one.release == "1.2.27").expect("1.2.27 is recorded");
-    let fake = of_fake("1.2.27").expect("a fake plays it");
+    let fake = of_fake("1.2.27", &recording.answers.calls).expect("a fake plays it");
     let with = |path: &str, shape: Option<Shape>| {
-        let mut routes = recording.routes.clone();
+        let mut answers = recording.answers.clone();
         match shape {
-            Some(shape) => drop(routes.insert(path.to_owned(), shape)),
-            None => drop(routes.remove(path)),
+            Some(shape) => drop(answers.routes.insert(path.to_owned(), shape)),
+            None => drop(answers.routes.remove(path)),
         }
-        compare(&routes, &fake).differences.len()
+        compare(&answers, &fake).differences.len()
     };
     assert_eq!(with("/global/health", None), 1, "a route that the release has not");
+    let calls = |name: &str, called: Called| {
+        let mut answers = recording.answers.clone();
+        answers.calls.insert(name.to_owned(), called);
+        compare(&answers, &fake).differences.len()
+    };
+    let fork = "POST /session/{sessionID}/fork";
+    assert_eq!(calls(fork, Called::of(404, "{}")), 1, "another status");
+    assert_eq!(calls(fork, Called::of(200, "true")), 1, "another answer");
+    assert_eq!(calls("POST /new", Called::of(200, "true")), 1, "a call that the fake does not know");
     assert_eq!(with("/global/new", Some(Shape::of(&json!({})))), 1, "a route that the fake has not");
     assert_eq!(with("/global/health", Some(Shape::of(&json!({ "healthy": true })))), 1, "a key more");
     let healthy = json!({ "healthy": "yes", "version": "1" });

@@ -53,7 +53,7 @@ impl Clients {
                 let settled = players::play(wire.clone(), began).await;
                 if wire.order.asks_routes {
                     let told = match routes::ask(port).await {
-                        Ok(shapes) => Input::Routes(shapes),
+                        Ok(answers) => Input::Routes(answers),
                         Err(error) => Input::Problem(format!("its routes: {error}")),
                     };
                     let _ = wire.tell.send(told).await;

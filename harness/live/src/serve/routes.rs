@@ -1,11 +1,11 @@
-//! Every `GET` route of a server's own `/doc`, asked once, with the shapes of what it answers.
+//! Every route of a server's own `/doc`, asked once, with the shapes of what it answers: the `GET`s, then the others.
 //!
 //! Invariant: what is noted holds no value of an answer, so that a recording has facts about the release and none of
 //! the vendor's texts.
 
 use super::http::{CallError, call, open};
 use rehang_wire::http::{Piece, ResponseReader};
-use rehang_wire::opencode::{Shape, Shapes, target_of};
+use rehang_wire::opencode::{Called, Calls, RouteAnswers, Shape, Shapes, called_routes, calls, target_of};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Asks them all. If a path takes ids, they are those of the first session and its last message.
-pub async fn ask(port: u16) -> Result<Shapes, CallError> {
+pub async fn ask(port: u16) -> Result<RouteAnswers, CallError> {
     let doc = get(port, "/doc").await?;
     let sessions = get(port, "/session").await?;
     let session = sessions[0]["id"].as_str().unwrap_or_default().to_owned();
@@ -31,7 +31,15 @@ pub async fn ask(port: u16) -> Result<Shapes, CallError> {
             shapes.insert(path.clone(), Shape::of(&body));
         }
     }
-    Ok(shapes)
+    let mut called = Calls::new();
+    for one in calls(&called_routes(&doc), &session, message) {
+        let body = one.body.to_string();
+        let answer = call(port, &one.method, &one.target, if one.method == "GET" { b"" } else { body.as_bytes() });
+        if let Ok(Ok((status, body))) = tokio::time::timeout(PATIENCE, answer).await {
+            called.insert(one.name, Called::of(status, &body));
+        }
+    }
+    Ok(RouteAnswers { routes: shapes, calls: called })
 }
 
 async fn get(port: u16, target: &str) -> Result<Value, CallError> {

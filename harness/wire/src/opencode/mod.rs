@@ -7,6 +7,7 @@
 //! fails on an unknown key, and never panics: what is missing reads as empty.
 
 mod body;
+mod calls;
 mod event;
 mod info;
 mod route;
@@ -16,6 +17,7 @@ pub use body::{
     Answers, MakeSession, Permission, PermissionReply, Permit, Prompt, Prompted, Question, ReplyRoute, Status,
     answers_of, asked,
 };
+pub use calls::{Call, Called, Calls, RouteAnswers, called_routes, calls};
 pub use event::{closed, kind};
 pub use info::{ApiPart, Info, Numbers};
 pub use route::{Ask, EVENTS, Find, Route};
