@@ -66,19 +66,23 @@ impl Engine {
         Value::Object(all)
     }
 
+    /// The task as which a release tells of the subagent of this call.
+    fn task_of(&self, call: &str) -> Option<u32> {
+        let task = self.calls.iter().find(|of| of.id == call)?.task;
+        task.filter(|_| self.config.release.tells_of_subagents())
+    }
+
     /// A subagent's model calls a tool.
     pub(super) fn subagent_calls(&mut self, conv: Conv, tool: &str, detail: &str) {
         let Some(call) = self.convs[conv.0].parent.clone() else { return };
-        let task = self.calls.iter().find(|of| of.id == call).and_then(|of| of.task);
-        let Some(task) = task.filter(|_| self.config.release.tells_of_subagents()) else { return };
+        let Some(task) = self.task_of(&call) else { return };
         let message = self.writer.subagent_progress(task, &call, &format!("Running {detail}"), (KIND, tool));
         self.effects.push(Effect::Emit(message));
     }
 
     /// A subagent has ended; one that failed is told of as a command is, which is not recorded.
     pub(super) fn end_subagent(&mut self, call: &str, text: &str, failed: bool) {
-        let task = self.calls.iter().find(|of| of.id == call).and_then(|of| of.task);
-        let Some(task) = task.filter(|_| self.config.release.tells_of_subagents()) else { return };
+        let Some(task) = self.task_of(call) else { return };
         let status = if failed { "failed" } else { "completed" };
         // a constant: the real time would make every state new
         let patch = self.writer.task_updated(task, &json!({"status": status, "end_time": 0}));
@@ -128,12 +132,11 @@ impl Engine {
             shown["toolsUsed"] = json!(tools);
         }
         let commands = used.iter().filter(|tool| tool.as_str() == "Bash").count();
-        let rest = json!({"harnessNoteCount": u32::from(note.is_some()), "harnessTailCount": 0, "harnessSectionHash": "",
+        let mut rest = json!({"harnessNoteCount": u32::from(note.is_some()), "harnessTailCount": 0, "harnessSectionHash": "",
             "content": said, "resolvedModel": self.writer.model(), "totalDurationMs": 0, "totalTokens": 0,
             "totalToolUseCount": used.len(), "usage": {}, "toolStats": {"readCount": 0, "searchCount": 0,
             "bashCount": commands, "editFileCount": 0, "linesAdded": 0, "linesRemoved": 0,
             "otherToolCount": used.len() - commands}, "canContinueAgent": true});
-        let mut rest = rest;
         if used.is_empty() {
             rest.as_object_mut().map(|rest| rest.shift_remove("toolStats"));
         }

@@ -11,6 +11,7 @@ use super::connection::{Connection, Heard, answer};
 use crate::outgoing::Outgoing;
 use rehang_os::os::{Child, Errno, Fd, Group, Os, Read, Spawn, Stdio, Wait};
 use rehang_scenario::{Canon, ToolServer, Transport, plan::Tools};
+use rehang_wire::claude::Lines;
 use rehang_wire::http::request;
 use rehang_wire::mcp;
 use serde_json::{Value, json};
@@ -40,8 +41,8 @@ enum Link {
     None,
     /// A connection, with what has come over it.
     Http(Box<Connection>),
-    /// A server that was started: its stdin, its stdout, and what has come of a line.
-    Pipes { child: Child, stdin: Fd, stdout: Fd, line: Vec<u8> },
+    /// A server that was started: its stdin, its stdout, and the lines that have come.
+    Pipes { child: Child, stdin: Fd, stdout: Fd, lines: Lines },
 }
 
 /// How far it is.
@@ -282,16 +283,14 @@ impl Client {
         match &mut self.link {
             Link::None => Heard::Gone,
             Link::Pipes { .. } if is_notification || is_stream => Heard::Taken,
-            Link::Pipes { stdout, line, .. } => loop {
-                if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
-                    let text: Vec<u8> = line.drain(..=end).collect();
-                    match answer(&rehang_wire::text(&text), wanted) {
-                        Some(answer) => return Heard::Answer(answer),
-                        None => continue,
+            Link::Pipes { stdout, lines, .. } => loop {
+                while let Some(line) = lines.next_line() {
+                    if let Some(answer) = answer(&line, wanted) {
+                        return Heard::Answer(answer);
                     }
                 }
                 match os.read(*stdout, crate::piped::READ_BYTES) {
-                    Read::Data(bytes) => line.extend(bytes),
+                    Read::Data(bytes) => lines.push(&bytes),
                     Read::Later => return Heard::Nothing,
                     Read::Eof | Read::Failed(_) => return Heard::Gone,
                 }
@@ -329,9 +328,9 @@ impl Client {
                 child,
                 stdin: _,  // not compared: it never changes
                 stdout: _, // not compared: it never changes
-                line,
+                lines,
             } => {
-                canon.num(2).num(child.0.into()).bytes(line);
+                canon.num(2).num(child.0.into()).bytes(lines.held());
             }
         }
     }
@@ -347,7 +346,7 @@ fn start(os: &mut dyn Os, server: &ToolServer) -> Result<Link, Errno> {
         Spawn { argv, env, stdin: stdin_of_it, stdout: stdout_of_it, stderr: Stdio::Null, group: Group::Inherit };
     let child = os.spawn(spawn);
     [reads, writes].into_iter().for_each(|fd| os.close(fd));
-    child.map(|child| Link::Pipes { child, stdin, stdout, line: Vec::new() })
+    child.map(|child| Link::Pipes { child, stdin, stdout, lines: Lines::default() })
 }
 
 #[cfg(test)]

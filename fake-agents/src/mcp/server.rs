@@ -10,6 +10,7 @@ use rehang_os::os::{Fd, Listen, Next, Os, Program, Read, STDIN, STDOUT, Wait};
 use rehang_scenario::{
     Answers, Canon, Canonical, Span, ToolRequest, ToolServer, ToolServerDoes, ToolServerFault, Transport, VTime,
 };
+use rehang_wire::claude::Lines;
 use rehang_wire::http::{LAST_CHUNK, Request, RequestReader, chunk, response, streaming_head};
 use rehang_wire::mcp::{self, Message};
 use rehang_wire::sse;
@@ -33,8 +34,8 @@ pub(super) struct Served {
     connections: Vec<Connection>,
     /// What it prints, or, over stdio, says.
     out: Outgoing,
-    /// What came over stdin and is no line yet.
-    line: Vec<u8>,
+    /// What came over stdin.
+    lines: Lines,
     /// An answer over stdio that is due then.
     later: Option<(VTime, String)>,
     begun: bool,
@@ -82,7 +83,7 @@ impl Served {
             listener: None,
             connections: Vec::new(),
             out: Outgoing::default(),
-            line: Vec::new(),
+            lines: Lines::default(),
             later: None,
             begun: false,
             logs: false,
@@ -144,7 +145,7 @@ impl Served {
         }
         loop {
             match os.read(STDIN, crate::piped::READ_BYTES) {
-                Read::Data(bytes) => self.line.extend(bytes),
+                Read::Data(bytes) => self.lines.push(&bytes),
                 Read::Later => break,
                 Read::Eof | Read::Failed(_) => {
                     self.over = Some(0);
@@ -152,9 +153,8 @@ impl Served {
                 }
             }
         }
-        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.line.drain(..=end).collect();
-            let Some(message) = mcp::read(&rehang_wire::text(&line)) else { continue };
+        while let Some(line) = self.lines.next_line() {
+            let Some(message) = mcp::read(&line) else { continue };
             match self.answer(&message) {
                 Answer::None => {}
                 Answer::Now(text) => self.out.push(&format!("{text}\n")),
@@ -383,13 +383,13 @@ impl Program for Served {
             listener,
             connections,
             out,
-            line,
+            lines,
             later,
             begun,
             logs: _, // not compared: it never changes on a stage
             over,
         } = self;
-        canon.flag(listener.is_some()).bytes(line).flag(*begun).num(over.map_or(0, |code| 1 + u64::from(code)));
+        canon.flag(listener.is_some()).bytes(lines.held()).flag(*begun).num(over.map_or(0, |code| 1 + u64::from(code)));
         canon.deadline(later.as_ref().map(|(at, _)| *at)).text(later.as_ref().map_or("", |(_, text)| text));
         out.canon(canon);
         canon.list(connections, |canon, connection| {

@@ -189,8 +189,6 @@ impl Engine {
             True => self.respond(ticket, 200, "true".to_owned()),
             Empty => self.respond(ticket, 200, String::new()),
             Nothing => self.respond(ticket, 204, String::new()),
-            Status(404) => self.not_found(ticket, "no such thing"),
-            Status(status) => self.failed(ticket, status),
             Needs(keys) if has(keys) => self.respond(ticket, 200, "true".to_owned()),
             Queries(keys) if keys.iter().all(|key| target.query(key).is_some()) => {
                 self.respond(ticket, 200, "[]".to_owned());
@@ -200,8 +198,7 @@ impl Engine {
             {
                 self.failed(ticket, 400);
             }
-            NoSuch { status: 404, .. } => self.not_found(ticket, "no such thing"),
-            NoSuch { status, .. } => self.failed(ticket, status),
+            Status(status) | NoSuch { status, .. } => self.failed(ticket, status),
             Lists if given.is_none() => self.failed(ticket, 400),
             List | Lists => self.respond(ticket, 200, "[]".to_owned()),
             Never => {}
@@ -219,17 +216,22 @@ impl Engine {
     }
 
     fn row(&self, method: &str, path: &[&str]) -> Option<&'static Row> {
-        let has = self.release.flavour == Flavour::Opencode;
+        if self.release.flavour != Flavour::Opencode {
+            return None;
+        }
         let fits = |(of, pattern, since, before, _): &&Row| {
             let segments = || pattern.split('/').skip(1);
             let alike = segments().count() == path.len()
                 && segments().zip(path).all(|(segment, given)| segment == "*" || segment == *given);
             *of == method && alike && (*since..*before).contains(&self.release.numbers)
         };
-        OTHERS.iter().filter(|_| has).find(fits)
+        OTHERS.iter().find(fits)
     }
 
     fn failed(&mut self, ticket: u32, status: u16) {
+        if status == 404 {
+            return self.not_found(ticket, "no such thing");
+        }
         let name = if status < 500 { "BadRequestError" } else { "UnknownError" };
         self.respond(ticket, status, json!({ "name": name, "data": { "message": "refused" } }).to_string());
     }

@@ -33,8 +33,7 @@ pub async fn ask(port: u16) -> Result<RouteAnswers, CallError> {
     }
     let mut called = Calls::new();
     for one in calls(&called_routes(&doc), &session, message) {
-        let body = one.body.to_string();
-        let answer = call(port, &one.method, &one.target, if one.method == "GET" { b"" } else { body.as_bytes() });
+        let answer = call(port, &one.method, &one.target, one.body.as_bytes());
         if let Ok(Ok((status, body))) = tokio::time::timeout(PATIENCE, answer).await {
             called.insert(one.name, Called::of(status, &body));
         }

@@ -180,7 +180,7 @@ fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
 
 impl LockstepKernel {
     fn master(&self, handle: Handle) -> Option<(&Master, i32)> {
-        match self.handles.get(handle.0 as usize)?.as_ref()? {
+        match self.own(handle)? {
             Own::Master { master, session } => Some((master, *session)),
             Own::Plain { .. } => None,
         }

@@ -40,8 +40,8 @@ pub struct Call {
     pub method: String,
     /// The path with its ids.
     pub target: String,
-    /// The body.
-    pub body: Value,
+    /// The body: JSON, or nothing for a `GET`.
+    pub body: String,
 }
 
 /// A path that no release has.
@@ -106,6 +106,7 @@ fn call(route: &str, session: &str, message: &str) -> Option<Call> {
         () if name.contains("/permissions/{permissionID}") => json!({ "response": "once" }),
         () => json!({}),
     };
+    let body = if method == "GET" { String::new() } else { body.to_string() };
     Some(Call { name, method, target, body })
 }
 
@@ -152,6 +153,6 @@ mod tests {
                 ("POST", "/instance/dispose"),
             ]
         );
-        assert_eq!(all[2].body, json!({ "answers": [] }));
+        assert_eq!([&all[0].body, &all[2].body], ["", r#"{"answers":[]}"#]);
     }
 }
