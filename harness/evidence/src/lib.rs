@@ -19,4 +19,4 @@ pub use data::{Pid, Snapshot};
 pub use diagnosis::graph::{Graph, graph};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, whole_tree};
 pub use look::{Glance, Look, look, watch};
-pub use read::{Options, SnapshotError, find, take};
+pub use read::{CONTROL_ENV, Options, SnapshotError, find, take};

@@ -22,6 +22,7 @@ pub mod staged;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use process::{All, Stat};
+pub use records::CONTROL_ENV;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

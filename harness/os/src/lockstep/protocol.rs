@@ -20,7 +20,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The variable that tells a fake that it takes part, and which descriptor leads to its scheduler.
-pub const CONTROL_ENV: &str = "REHANG_CONTROL";
+pub const CONTROL_ENV: &str = rehang_evidence::CONTROL_ENV;
 /// The descriptor of the control socket.
 pub const CONTROL_FD: i32 = 3;
 /// The descriptor of the lifeline: a pipe whose other end the scheduler holds as long as it lives.

@@ -3,7 +3,8 @@
 //! Only files are read that the process has open or that its own environment points to, and only GET requests are made, to
 //! sockets on loopback on which the process itself listens.
 //!
-//! Invariant: bounded in bytes and time; of an environment only the folders named here are kept.
+//! Invariant: bounded in bytes and time; of an environment only the folders named here are kept. What plays in a cell in
+//! lockstep is not asked: there every byte has a writer of the cell.
 
 mod claude;
 mod http;
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 const MAX_AGENTS: usize = 16;
 /// The most characters of a question that are kept.
 pub const MAX_TEXT: usize = 200;
+/// The variable that a process has from its start if it plays in a cell in lockstep.
+pub const CONTROL_ENV: &str = "REHANG_CONTROL";
 
 /// What the agents among these processes say; their servers are asked only if `ask` is set.
 pub fn read<'a>(
@@ -31,7 +34,10 @@ pub fn read<'a>(
     let read = |(process, kind): (&Process, &'static kind::Kind)| {
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
-            "opencode" | "altimate" | "pawwork" => opencode::read(process, sockets, ask, &mut agent),
+            "opencode" | "altimate" | "pawwork" => {
+                let ask = ask && variable(process, CONTROL_ENV).is_none();
+                opencode::read(process, sockets, ask, &mut agent);
+            }
             "claude" => claude::read(process, &mut agent),
             _ => {}
         }
@@ -65,10 +71,15 @@ fn tail(path: &Path, most: u64) -> Option<Vec<u8>> {
 
 /// A folder from the environment that the process was started with.
 fn folder(process: &Process, name: &str) -> Option<String> {
+    variable(process, name).filter(|folder| folder.starts_with('/'))
+}
+
+/// A variable of the environment that the process was started with.
+fn variable(process: &Process, name: &str) -> Option<String> {
     let bytes = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
     let prefix = format!("{name}=");
     let entry = bytes.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(prefix.as_bytes()))?;
-    Some(String::from_utf8_lossy(entry).into_owned()).filter(|folder| folder.starts_with('/'))
+    Some(String::from_utf8_lossy(entry).into_owned())
 }
 
 /// At most [`MAX_TEXT`] characters, without control characters.
@@ -79,8 +90,9 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Pid;
-    use crate::read::staged::Staged;
+    use crate::data::{Descriptor, Mode, Object, Pid, SocketState};
+    use crate::read::process::net_namespace;
+    use crate::read::staged::{Served, Staged};
     use std::process::{Command, Stdio};
 
     #[test]
@@ -106,6 +118,23 @@ mod tests {
         assert_eq!(told, wanted);
         let many: Vec<Process> = (first - 20..first).map(|pid| process(pid, "codex")).collect();
         assert_eq!(read(many.iter(), &BTreeMap::new(), true).len(), 16);
+    }
+
+    #[test]
+    fn a_server_that_plays_in_a_cell_is_not_asked() {
+        let asked = |variable: &str| {
+            let served = Served::new(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec());
+            let cat = Staged::start(Command::new("cat").env(variable, "3").stdin(Stdio::piped()));
+            let mut process = Process { pid: cat.pid(), ..Process::default() };
+            process.args = ["opencode", "serve"].map(str::to_owned).to_vec();
+            process.namespaces.net = net_namespace(std::process::id() as Pid);
+            process.fds = vec![Descriptor { fd: 9, mode: Mode::Both, what: Object::Socket { inode: 7 } }];
+            let (state, local) = (SocketState::Listening, served.at.to_string());
+            let sockets = BTreeMap::from([(7, Socket { inode: 7, state, local, ..Socket::default() })]);
+            read(std::iter::once(&process), &sockets, true);
+            served.asked().len()
+        };
+        assert_eq!((asked("ANOTHER") > 0, asked(CONTROL_ENV)), (true, 0));
     }
 
     #[test]
