@@ -1,7 +1,9 @@
 //! Whole cells: a small agent of our own in its sandbox, with the model server, the watch and the verdict.
 //!
 //! Windows and deadlines are data of the cells; nothing here asserts how long anything took. This program is the
-//! runner, the cell's child process and the fakes' binary, depending on how it is started.
+//! tests, one test, the runner, the cell's child process and the fakes' binary, depending on how it is started.
+//!
+//! Invariant: a test counts the children of its process, so each has a process of its own.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use nix::errno::Errno;
@@ -20,6 +22,10 @@ const FOR_EVER_MS: u64 = 600_000;
 const CEILING_S: libc::c_uint = 60;
 /// What makes this program a runner of one cell that hangs.
 const RUNNER: &str = "__runner";
+/// What makes this program one test; its name follows.
+const TRIAL: &str = "__trial";
+/// How many tests run at once: they wait for their windows more than they compute.
+const AT_ONCE: usize = 4;
 
 const AGENT: &str = r#"
 name   = "small"
@@ -48,38 +54,67 @@ fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some(LIVE_ARG) => return if rehang_live::cell::main() == 0 { ExitCode::SUCCESS } else { 70.into() },
         Some(RUNNER) => return runner(),
+        Some(TRIAL) => return trial(&std::env::args().nth(2).unwrap_or_default()),
         _ => {}
     }
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    let trials = TRIALS.iter().map(|(name, _)| Trial::test(*name, || in_a_process(name))).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A test: its name, and what it does.
+type Test = (&'static str, fn() -> Result<(), Failed>);
+
+const TRIALS: &[Test] = &[
+    ("an agent that does its work completes", completes),
+    ("a question that nobody answers is a hang, with evidence", question),
+    ("a command that reads stdin is what blocks its agent", reads_stdin),
+    ("a process that holds the tool's pipe is what blocks its agent", holds_the_pipe),
+    ("a hot loop is told from a wait", spins),
+    ("an agent that asks its model without end is in a hot loop", asks_for_ever),
+    ("a model that repeats its call makes a loop", repeats_its_call),
+    ("a command that opens a FIFO is a hang once its limit is over", opens_a_fifo),
+    ("an agent may have a limit to a server of its own", waits_for_a_server),
+    ("a retry that backs off waits, and one that never comes is a hang", backs_off),
+    ("an agent that never asks its model is no success", never_asks),
+    ("what an agent leaves behind ends with its cell", leaves_a_daemon),
+    ("a killed runner leaves nothing", killed_runner),
+    ("somebody answers over HTTP, and the client has the end", answered),
+    ("a client that reconnects has missed the question", missed),
+    ("a session that somebody stops is stopped", aborted),
+    ("what a server tells behind its last answer is in the record", told_late),
+    ("what a release cannot play is said before anything runs", cannot),
+    ("another agent's arguments and variables are not left out in silence", another_agents),
+];
+
+/// Runs one test in this process; its failure is what it says on stderr.
+fn trial(name: &str) -> ExitCode {
     // what a killed runner leaves becomes this process's child
     if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
         eprintln!("{error}");
         return 2.into();
     }
-    let mut arguments = Arguments::from_args();
-    // these tests count this process's children
-    arguments.test_threads = Some(1);
-    let trials = vec![
-        Trial::test("an agent that does its work completes", completes),
-        Trial::test("a question that nobody answers is a hang, with evidence", question),
-        Trial::test("a command that reads stdin is what blocks its agent", reads_stdin),
-        Trial::test("a process that holds the tool's pipe is what blocks its agent", holds_the_pipe),
-        Trial::test("a hot loop is told from a wait", spins),
-        Trial::test("an agent that asks its model without end is in a hot loop", asks_for_ever),
-        Trial::test("a model that repeats its call makes a loop", repeats_its_call),
-        Trial::test("a command that opens a FIFO is a hang once its limit is over", opens_a_fifo),
-        Trial::test("an agent may have a limit to a server of its own", waits_for_a_server),
-        Trial::test("a retry that backs off waits, and one that never comes is a hang", backs_off),
-        Trial::test("an agent that never asks its model is no success", never_asks),
-        Trial::test("what an agent leaves behind ends with its cell", leaves_a_daemon),
-        Trial::test("a killed runner leaves nothing", killed_runner),
-        Trial::test("somebody answers over HTTP, and the client has the end", answered),
-        Trial::test("a client that reconnects has missed the question", missed),
-        Trial::test("a session that somebody stops is stopped", aborted),
-        Trial::test("what a server tells behind its last answer is in the record", told_late),
-        Trial::test("what a release cannot play is said before anything runs", cannot),
-        Trial::test("another agent's arguments and variables are not left out in silence", another_agents),
-    ];
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let result = match TRIALS.iter().find(|(of, _)| *of == name) {
+        Some((_, test)) => test(),
+        None => Err(format!("no test is called {name:?}").into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            eprintln!("{}", failed.message().unwrap_or("it failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn in_a_process(name: &str) -> Result<(), Failed> {
+    let exe = std::env::current_exe()?;
+    let out = Command::new(exe).args([TRIAL, name]).stdin(Stdio::null()).output()?;
+    match out.status.success() {
+        true => Ok(()),
+        false => Err(format!("{}: {}", out.status, String::from_utf8_lossy(&out.stderr)).into()),
+    }
 }
 
 fn scenario(does: &str, turns: &str) -> Result<Scenario, Failed> {

@@ -93,12 +93,17 @@ mod tests {
             "/../../fake-agents/tests/golden/claude-2.0.77/io-bash-ppt-noanswer.jsonl"
         );
         let recordings: Vec<Vec<u8>> = [golden, other].iter().map(|path| std::fs::read(path).unwrap()).collect();
-        for format in Format::ALL {
+        let try_all = |format: Format| {
             let seeds = seeds(format, &recordings);
             let files: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
             let right = (0..1_000).filter(|seed| one(format, &mutate(*seed, &files))).count();
             assert!(right > 300, "{}: {right} of 1,000 came through", format.name());
-        }
+        };
+        std::thread::scope(|scope| {
+            for format in Format::ALL {
+                scope.spawn(move || try_all(format));
+            }
+        });
     }
 
     #[test]
