@@ -10,6 +10,7 @@
 
 pub mod data;
 pub mod diagnosis;
+mod heard;
 pub mod kind;
 mod look;
 mod read;
@@ -18,5 +19,6 @@ mod tools;
 pub use data::{Pid, Snapshot};
 pub use diagnosis::graph::{Graph, graph};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, whole_tree};
+pub use heard::{ACP, Heard};
 pub use look::{Glance, Look, look, watch};
 pub use read::{CONTROL_ENV, Options, SnapshotError, find, take};

@@ -5,6 +5,7 @@
 
 use crate::data::{Pid, Snapshot};
 use crate::diagnosis::{Diagnosis, Limits, diagnose};
+use crate::heard::Heard;
 use crate::read::{Options, SnapshotError, take};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -79,6 +80,7 @@ pub struct Glance {
     options: Options,
     before: Option<Snapshot>,
     due: Instant,
+    heard: Heard,
 }
 
 impl Glance {
@@ -94,7 +96,7 @@ impl Glance {
     /// With a first snapshot that is there already, if there is one; the second is due a `window` from now.
     pub fn after(roots: &[Pid], before: Option<Snapshot>, window: Duration) -> Glance {
         let options = Options { records: true, ..Options::default() };
-        Glance { roots: roots.to_vec(), options, before, due: Instant::now() + window }
+        Glance { roots: roots.to_vec(), options, before, due: Instant::now() + window, heard: Heard::default() }
     }
 
     /// Has the agents' servers asked too, as the looks of the stages do, after the second snapshot: its end then takes as
@@ -103,6 +105,11 @@ impl Glance {
     pub fn asking(mut self) -> Glance {
         self.options.ask = true;
         self
+    }
+
+    /// Has the second snapshot hold what the agent has said of itself in its output.
+    pub fn hear(&mut self, heard: &Heard) {
+        self.heard.clone_from(heard);
     }
 
     /// How long until the second snapshot is due.
@@ -123,7 +130,8 @@ impl Glance {
     }
 
     fn take(&mut self) -> Look {
-        let after = take(&self.roots, &self.options).unwrap_or_default();
+        let mut after = take(&self.roots, &self.options).unwrap_or_default();
+        self.heard.add_to(&mut after);
         Look::of(self.before.take(), after, &Limits::default())
     }
 }

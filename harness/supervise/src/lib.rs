@@ -22,7 +22,7 @@ use last_line::LastLine;
 use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rehang_evidence::{Glance, Look};
+use rehang_evidence::{Glance, Heard, Look};
 use rehang_os::linux::machine;
 use rehang_runner::tree::{self, Below};
 use rehang_scenario::text::took;
@@ -150,6 +150,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let mut supervisor = Supervisor {
         told: Told::default(),
         last_line: LastLine::default(),
+        heard: Heard::default(),
         events,
         dry: order.dry_run.then(Dry::default),
         last_look: None,
@@ -247,6 +248,8 @@ struct Supervisor {
     last_look: Option<Look>,
     /// The last line of its terminal or stdout.
     last_line: LastLine,
+    /// What an agent has said of itself there.
+    heard: Heard,
     events: Option<Events>,
     told: Told,
     /// What would have been done; `None` if it is really done.
@@ -293,7 +296,8 @@ impl Supervisor {
                 self.carry_out(&steps);
                 self.tell_plan();
             }
-            if let Some(glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
+            if let Some(mut glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
+                glance.hear(&self.heard);
                 self.asks = Some(std::thread::spawn(|| glance.end()));
             }
             if let Some(asks) = self.asks.take_if(|asks| asks.is_finished()) {
@@ -305,7 +309,7 @@ impl Supervisor {
                 self.tell_plan();
             }
             if self.exit.is_none()
-                && let Some((look, believed)) = self.looks.as_mut().and_then(Looks::look)
+                && let Some((look, believed)) = self.looks.as_mut().and_then(|looks| looks.look(&self.heard))
             {
                 self.tell_look(&look);
                 self.tell_plan();
@@ -486,6 +490,7 @@ impl Supervisor {
                 self.evidence.output(at, bytes);
                 if at == 0 {
                     self.last_line.add(bytes);
+                    self.heard.output(bytes, self.run.master.is_some());
                 }
                 self.unsaid[at].extend_from_slice(bytes);
                 if let Some(looks) = &mut self.looks {

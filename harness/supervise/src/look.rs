@@ -9,7 +9,7 @@
 
 use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
-use rehang_evidence::{Diagnosis, Glance, Limits, Look, Options, Snapshot, look};
+use rehang_evidence::{Diagnosis, Glance, Heard, Limits, Look, Options, Snapshot, look};
 use rehang_runner::tree::{self, Below};
 use std::time::{Duration, Instant};
 
@@ -51,11 +51,12 @@ impl Looks {
     }
 
     /// Looks if it is time to; returns a hang that is found, and whether it has lasted long enough to be believed.
-    pub fn look(&mut self) -> Option<(Look, bool)> {
+    pub fn look(&mut self, heard: &Heard) -> Option<(Look, bool)> {
         if !self.rest().is_zero() {
             return None;
         }
         let now = Instant::now();
+        self.glance.hear(heard);
         let look = self.glance.end_and_go_on(self.every);
         let diagnosis = &look.diagnosis;
         if !self.is_forgotten(&look.after, diagnosis) {

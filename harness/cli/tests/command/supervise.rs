@@ -317,6 +317,50 @@ fn a_strategy_announces_its_limit_and_keeps_to_it() {
     assert_eq!(end(told.child).code, Some(123));
 }
 
+/// An agent that speaks the Agent Client Protocol: it says these lines, and waits for its host.
+fn speaks(cache: &Path, lines: &[&str]) -> String {
+    let script = cache.join("goose");
+    let says: String = lines.iter().map(|line| format!("print('{line}', flush=True)\n")).collect();
+    std::fs::write(&script, format!("import sys\n{says}sys.stdin.readline()\n")).expect("a script");
+    format!("exec python3 {}", script.display())
+}
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#;
+const ASKS: &str = r#"{"jsonrpc":"2.0","id":4,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c1","title":"npm test"},"options":[]}}"#;
+
+#[test]
+fn what_an_agent_has_asked_its_host_has_a_persons_time() {
+    let cache = tempfile::tempdir().expect("a folder");
+    // without that message it would be a stdin that nobody writes to, which has 40 seconds; a minute of the strategy's
+    // clock is 300 ms
+    let args = ["--pace", "200", "--grace", "1s", "--strategy", "guard(person=1m)"];
+    let mut told = Told::of(cache.path(), &args, &speaks(cache.path(), &[INITIALIZED, ASKS]));
+    let all = told.until("end");
+    let act = all.iter().find(|event| event["event"] == "act").expect("an act");
+    assert_eq!((&act["cause"], &act["constants"]["limit_ms"]), (&"permission-open".into(), &60_000.into()), "{act:#}");
+    let look = all.iter().rfind(|event| event["event"] == "look").expect("a look");
+    let sentence = look["sentence"].as_str().expect("a text");
+    assert!(sentence.contains("its permission prompt for “npm test”"), "{sentence}");
+    assert_eq!(end(told.child).code, Some(123));
+}
+
+#[test]
+fn an_agent_that_waits_for_the_next_request_of_its_host_is_left_alone() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let over = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+    let args = ["--pace", "200", "--patience", "100ms"];
+    let mut told = Told::of(cache.path(), &args, &speaks(cache.path(), &[INITIALIZED, ASKS, over]));
+    let mut look = told.until("look").pop().expect("a look");
+    while look["verdict"] == "working" {
+        look = told.until("look").pop().expect("a look");
+    }
+    assert_eq!((&look["verdict"], &look["signature"]), (&"waiting".into(), &"serves".into()), "{look:#}");
+    told.answers("the next request\n");
+    let last = told.until("end").pop().expect("an end");
+    assert_eq!((&last["code"], &last["by"]), (&0.into(), &serde_json::Value::Null), "{last:#}");
+    end(told.child);
+}
+
 #[test]
 fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     let cache = tempfile::tempdir().expect("a folder");

@@ -22,7 +22,7 @@ pub mod staged;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use process::{All, Stat};
-pub use records::CONTROL_ENV;
+pub use records::{CONTROL_ENV, MAX_TEXT, Story};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -8,6 +8,7 @@ use crate::data::{Agent, Ask, Descriptor, Family, Object, Pid, Process, Socket, 
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::heard::ACP;
 use crate::kind;
 use rehang_scenario::text::counted_as;
 
@@ -17,6 +18,10 @@ const BESIDE_NS: u64 = 3_000_000_000;
 /// The folder of the sockets at which Claude Code 2.1 takes messages of other sessions: `cc-socks`, or `cc-socks-` and the
 /// user's number (2.1.329).
 const INBOX: &str = "cc-socks";
+
+/// How Claude Code's prompts are kept from coming back, and how one is seen.
+const NEXT_TIME: &str = "; next time, allow the tool beforehand (--allowedTools) or answer its requests";
+const SEEN: &str = "its own record has that call without a result";
 
 /// What the name of a tool server's tool begins with in Claude Code.
 const OF_SERVER: &str = "mcp__";
@@ -83,7 +88,7 @@ pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
 /// A tool that was called, of which nothing runs, while the agent listens for an answer: its permission prompt, or its
 /// question, is open. The tool, and the descriptor at which the answer would come.
 fn prompts<'a>(view: &View<'a>, process: &'a Process) -> Option<(&'a str, &'a Descriptor)> {
-    let agent = record(view, process.pid).filter(|agent| agent.name == "claude")?;
+    let agent = record(view, process.pid).filter(|agent| agent.name == "claude" || agent.form == ACP)?;
     let tool = agent.running.first()?;
     let pid = process.pid;
     // a subagent is started without a permission, and thinks for as long as it likes: what is open is an ask of its own only
@@ -125,7 +130,9 @@ pub fn prompted(view: &View<'_>, process: &Process) -> Option<Vec<Wait>> {
         socket.traffic.is_some_and(last)
     };
     let outward = connections(view, process);
-    if !record(view, process.pid)?.running.iter().all(is_prompt)
+    let agent = record(view, process.pid)?;
+    // in the Agent Client Protocol each of them was asked for
+    if !(agent.form == ACP || agent.running.iter().all(is_prompt))
         || !outward.iter().all(|(_, socket)| is_answered(socket))
     {
         return None;
@@ -162,18 +169,18 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     };
     let what = if question { "the answer to its question" } else { "the answer to its permission prompt for" };
     let text = format!("{name} waits for {what} “{tool}”, which {at}");
-    let answer = match &answers.what {
-        Object::Tty { .. } => "an answer typed there",
-        _ => "a control_response line there, for that can_use_tool request",
+    let (answer, next_time, seen) = match &answers.what {
+        _ if agent.form == ACP => (
+            "a JSON-RPC response line there, for that session/request_permission",
+            "",
+            "it has asked its host for that, and has said nothing of that call since",
+        ),
+        Object::Tty { .. } => ("an answer typed there", NEXT_TIME, SEEN),
+        _ => ("a control_response line there, for that can_use_tool request", NEXT_TIME, SEEN),
     };
-    let ends = format!(
-        "{answer}; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: {}",
-        end_it(view, pid)
-    );
-    let because = format!(
-        "its transcript has that call without a result, no command of it runs, and it listens on its standard input ({})",
-        agent.sources.join(", ")
-    );
+    let ends = format!("{answer}{next_time}; from outside: {}", end_it(view, pid));
+    let because =
+        format!("{seen}, no command of it runs, and it listens on its standard input ({})", agent.sources.join(", "));
     let signature = if question { "question-open" } else { "permission-open" };
     Some(Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).rank(rank::SAID))
 }
@@ -188,6 +195,11 @@ pub fn owed_tool<'a>(view: &View<'a>, process: &Process) -> Option<&'a str> {
 
 fn record<'a>(view: &View<'a>, pid: Pid) -> Option<&'a Agent> {
     view.after.agents.iter().find(|agent| agent.pid == pid)
+}
+
+/// Whether an agent takes its host's requests on its standard input: [`idle`] says whose turn it is.
+pub fn takes_requests(view: &View<'_>, process: &Process) -> bool {
+    record(view, process.pid).is_some_and(|agent| agent.form == ACP)
 }
 
 /// A run without a person whose turn is over by its own record, and which is still there.
@@ -337,7 +349,8 @@ fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a 
 /// In the middle of a turn, an agent that takes messages of its host on its standard input, while nothing else is under way:
 /// what its host has to say is all that can still come.
 fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait]) -> Option<Finding> {
-    if record.name != "claude" || record.turn != "open" || !kind::is_hosted(process) {
+    let is_acp = record.form == ACP;
+    if record.turn != "open" || !(is_acp || record.name == "claude" && kind::is_hosted(process)) {
         return None;
     }
     let stdin = waits.iter().find_map(|wait| match wait.on {
@@ -352,8 +365,9 @@ fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait])
     let text = format!(
         "{name} waits for its host in the middle of a turn: {host} holds its standard input open and writes nothing"
     );
+    let line = if is_acp { "response to its last request" } else { "control_response to the last control_request" };
     let ends = format!(
-        "a line of {host}, such as the control_response to the last control_request; next time, a limit on what the host answers; from outside: {}",
+        "a line of {host}, such as the {line}; next time, a limit on what the host answers; from outside: {}",
         end_it(view, pid)
     );
     let because = format!(
@@ -371,7 +385,8 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let record = record(view, pid);
     let port = process.listening(&view.after.sockets).map(|socket| &socket.local).find(|local| !local.is_empty());
     let busy = record.and_then(|record| record.busy).unwrap_or(0);
-    if kind::serves(process) && busy == 0 {
+    let between_turns = takes_requests(view, process) && record.is_some_and(|record| record.turn != "open");
+    if (kind::serves(process) && busy == 0) || between_turns {
         let at = port.map(|port| format!(" at {port}")).unwrap_or_default();
         let text = format!("{name} waits for requests{at}");
         return Some(Finding::waiting(pid, "serves", rank::SERVES, text).ends("a request"));

@@ -3,7 +3,7 @@
 //! Invariant: a pipeline is followed to its source; only a writer that is above the reader, or outside its tree, makes an
 //! open standard input.
 
-use super::{On, Rules, Wait, best, end_it, fd_name, left, same, steady, waits_for};
+use super::{On, Rules, Wait, agent, best, end_it, fd_name, left, same, steady, waits_for};
 use crate::data::{Descriptor, Mode, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
@@ -33,6 +33,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if kind::helper(process) {
         let text = format!("{} waits for requests of {}", view.name(process.pid), view.names(&over));
         return Some(Finding::waiting(process.pid, "helper", rank::SERVES, text).ends("a request"));
+    }
+    if agent::takes_requests(view, process) {
+        return None;
     }
     if !steady(view, process, wait) {
         let text = format!("{} reads {} as it comes", view.name(process.pid), fd_name(0));

@@ -14,6 +14,9 @@ const TRANSCRIPT_BYTES: u64 = 1 << 20;
 /// The most transcripts of one project that are looked at.
 const MAX_FILES: usize = 4096;
 
+/// The most calls without a result that are kept.
+const MAX_CALLS: usize = 4096;
+
 /// A file's time is that of the kernel's last tick, and a process's beginning is rounded too.
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
@@ -24,7 +27,7 @@ pub fn read(process: &Process, agent: &mut Agent) {
     agent.sources.push(shown);
     let (running, turn) = story(&String::from_utf8_lossy(&bytes));
     agent.running = running;
-    agent.turn = turn.to_owned();
+    agent.turn = turn;
 }
 
 /// The newest transcript of the project in its working folder that was written since it began.
@@ -48,33 +51,70 @@ fn transcript(process: &Process) -> Option<(PathBuf, String)> {
 }
 
 /// The calls without a result since the last prompt, and whether the last turn is `open` or `ended`.
-fn story(transcript: &str) -> (Vec<String>, &'static str) {
-    let (mut running, mut turn): (Vec<(String, String)>, &str) = (Vec::new(), "");
-    for line in transcript.lines() {
-        let Ok(entry) = serde_json::from_str::<Value>(line) else { continue };
+fn story(transcript: &str) -> (Vec<String>, String) {
+    let mut story = Story::default();
+    for entry in transcript.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        story.wrote(&entry);
+    }
+    story.told()
+}
+
+/// What the messages of a session say: of its transcript, or of its stream on stdout.
+#[derive(Debug, Clone, Default)]
+pub struct Story {
+    /// The calls without a result since the last prompt: ids and words.
+    running: Vec<(String, String)>,
+    turn: &'static str,
+}
+
+impl Story {
+    /// The calls without a result, in words, and whether the last turn is `open` or `ended`; empty if nothing was said.
+    pub fn told(&self) -> (Vec<String>, String) {
+        (self.running.iter().map(|(_, what)| what.clone()).collect(), self.turn.to_owned())
+    }
+
+    /// A message of the stream on stdout, which has a `result` at the end of each turn.
+    pub fn said(&mut self, message: &Value) {
+        match message["type"].as_str() {
+            // what a subagent says is not the agent's
+            _ if message["parent_tool_use_id"].is_string() => {}
+            Some("result") => {
+                self.running.clear();
+                self.turn = "ended";
+            }
+            Some("assistant" | "user") => {
+                self.wrote(message);
+                self.turn = "open";
+            }
+            _ => {}
+        }
+    }
+
+    /// An entry of the transcript, which has no message for the end of a turn.
+    fn wrote(&mut self, entry: &Value) {
         let content = &entry["message"]["content"];
         let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
         let of = |kind: &str| blocks.iter().filter(move |block| block["type"] == kind).collect::<Vec<_>>();
         match entry["type"].as_str() {
             Some("user") => {
                 let results = of("tool_result");
-                running.retain(|(id, _)| !results.iter().any(|result| result["tool_use_id"] == id.as_str()));
+                self.running.retain(|(id, _)| !results.iter().any(|result| result["tool_use_id"] == id.as_str()));
                 if results.is_empty() {
-                    running.clear();
+                    self.running.clear();
                 }
-                turn = "open";
+                self.turn = "open";
             }
             Some("assistant") => {
                 let calls = of("tool_use");
-                turn = if calls.is_empty() && !of("text").is_empty() && running.is_empty() { "ended" } else { "open" };
-                for call in calls {
-                    running.push((call["id"].as_str().unwrap_or_default().to_owned(), said(call)));
+                let is_over = calls.is_empty() && !of("text").is_empty() && self.running.is_empty();
+                self.turn = if is_over { "ended" } else { "open" };
+                for call in calls.into_iter().take(MAX_CALLS.saturating_sub(self.running.len())) {
+                    self.running.push((call["id"].as_str().unwrap_or_default().to_owned(), said(call)));
                 }
             }
             _ => {}
         }
     }
-    (running.into_iter().map(|(_, what)| what).collect(), turn)
 }
 
 /// `Bash: touch x`, `AskUserQuestion: Which colour?`

@@ -10,6 +10,8 @@ mod claude;
 mod http;
 mod opencode;
 
+pub use claude::Story;
+
 use crate::data::{Agent, Process, Socket};
 use crate::kind;
 use std::collections::BTreeMap;
