@@ -48,22 +48,18 @@ const LEFT_ALONE_S: u64 = 6_000;
 const ENDED: i64 = 123;
 
 /// Hangs that are ended with another cause than their signature, and why.
-const OTHERWISE: [(&str, &str, &str); 20] = [
+const OTHERWISE: [(&str, &str, &str); 16] = [
     ("pager", "idle", NO_LIMIT),
     ("editor", "idle", NO_LIMIT),
     ("editor-on-stderr", "idle", NO_LIMIT),
     ("fifo-open", "idle", NO_LIMIT_OF_THE_AGENT),
     ("fifo-open-to-write", "idle", NO_LIMIT_OF_THE_AGENT),
     ("client-of-an-idle-server", "idle", "what is a guess ends no run"),
-    ("client-of-a-server-that-asks", "idle", "guard has no limit for a server outside of what it runs"),
     ("busy-behind-its-answer", "idle", NO_LIMIT),
     ("flock", "idle", NO_LIMIT),
     ("lock-of-a-leaked-child", "idle", NO_LIMIT),
     ("posix-lock", "idle", NO_LIMIT),
     ("sqlite-lock", "idle", NO_LIMIT),
-    ("spin-on-eof", "idle", NO_LIMIT),
-    ("spin-on-a-broken-pipe", "idle", NO_LIMIT),
-    ("oauth-callback", "idle", NO_LIMIT),
     ("sigttin", "idle", NO_LIMIT_BELOW),
     ("sigttou", "idle", NO_LIMIT_BELOW),
     ("stopped", "idle", NO_LIMIT_BELOW),

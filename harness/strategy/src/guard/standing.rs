@@ -80,7 +80,7 @@ pub(super) const OF_A_TOOL: Span = Span::mins(65);
 pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; if several fit, the first counts.
-pub const LIMITS: [Limit; 40] = [
+pub const LIMITS: [Limit; 45] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", After::Person, "the agent asks, and nobody answers"),
@@ -93,6 +93,11 @@ pub const LIMITS: [Limit; 40] = [
     of_agent("mutual-wait", After::Fixed(CLOSED), "two processes wait for each other"),
     of_agent("own-pipe", After::Fixed(CLOSED), "the agent waits for a pipe that only it can write to"),
     of_agent("thread-deadlock", After::Fixed(CLOSED), "the agent's threads wait for each other"),
+    of_agent(
+        "eof-spin",
+        After::Fixed(CLOSED),
+        "the agent spins: it reads or writes again and again, and no byte moves",
+    ),
     of_agent("unreaped", After::Fixed(CLOSED), "the agent waits for a child that is over"),
     of_agent("alive-after-result", After::Fixed(CLOSED), "the agent has finished its turn, and does not exit"),
     of_agent("sigttin", After::Fixed(CLOSED), "the agent was stopped: it read its terminal from the background"),
@@ -110,6 +115,7 @@ pub const LIMITS: [Limit; 40] = [
     of_agent("host-silent", After::Person, "the agent waits for its host in the middle of a turn, and nothing comes"),
     of_agent("no-connection", After::Model, "the agent has nothing under way, and says nothing"),
     of_agent("tty-read", After::Person, "the agent waits for a key at its terminal, and nobody comes"),
+    of_agent("oauth-callback", After::Person, "the agent waits for a log-in in a browser, and nobody comes"),
     of_agent("terminal-person", After::Fixed(CLOSED), "the agent's screen waits for a key, and nobody comes"),
     of_agent("stopped", After::Fixed(STOPPED), "the agent is stopped, and nobody continues it"),
     closed_below(
@@ -128,6 +134,17 @@ pub const LIMITS: [Limit; 40] = [
     closed_below(
         "permission-open",
         "an agent below the agent asks for a permission, and it runs where nobody can answer",
+    ),
+    closed_below("eof-spin", "a process below the agent spins: it reads or writes again and again, and no byte moves"),
+    below(
+        "question-open",
+        After::Person,
+        "an agent of which the agent is a client, or that it runs, asks, and nobody answers",
+    ),
+    below(
+        "permission-open",
+        After::Person,
+        "an agent of which the agent is a client, or that it runs, asks for a permission, and nobody answers",
     ),
     below("mutual-pipe", After::Fixed(HELD), "two processes below the agent wait for each other's pipe"),
     below("mutual-wait", After::Fixed(HELD), "two processes below the agent wait for each other"),
