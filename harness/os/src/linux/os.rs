@@ -41,11 +41,21 @@ pub(crate) struct Kid {
     pub(crate) pidfd: Option<OwnedFd>,
 }
 
+/// What a fake announces of what it writes, if a test has it lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lie {
+    /// One byte more.
+    OneMore,
+    /// Nothing.
+    Nothing,
+}
+
 /// The scheduler's channel, and the lifeline to hand on to children.
 pub(crate) struct Scheduler {
     pub channel: Channel,
     pub lifeline: OwnedFd,
-    pub lies: bool,
+    /// How it lies about what it writes, for a test.
+    pub lies: Option<Lie>,
     /// The cell's own address of loopback.
     pub address: Ipv4Addr,
 }
@@ -171,10 +181,12 @@ impl RealOs {
     /// Puts what was moved into the parcel.
     pub(crate) fn say_moved(&mut self) {
         let moved = std::mem::take(&mut self.moved);
-        let lies = self.scheduler.as_ref().is_some_and(|c| c.lies);
+        let lies = self.scheduler.as_ref().and_then(|c| c.lies);
         for (key, mut moved) in moved {
-            if lies && matches!(key, Key::PipeWrite(_) | Key::Tty(_)) {
-                moved.wrote += 1;
+            match lies.filter(|_| matches!(key, Key::PipeWrite(_) | Key::Tty(_))) {
+                None => {}
+                Some(Lie::OneMore) => moved.wrote += 1,
+                Some(Lie::Nothing) => continue,
             }
             self.say(Said::Moved(key, moved));
         }

@@ -4,10 +4,10 @@
 //! what stops it.
 
 use super::protocol::{
-    CONTROL_ENV, CONTROL_FD, Channel, Job, JobError, Key, LIES_ENV, LIFELINE_FD, Said, Told, Waiting,
+    CONTROL_ENV, CONTROL_FD, Channel, Job, JobError, Key, LIES_ENV, LIFELINE_FD, SAYS_NOTHING, Said, Told, Waiting,
 };
 use crate::linux::descriptor::{is_there, lifted};
-use crate::linux::os::{RealOs, Scheduler};
+use crate::linux::os::{Lie, RealOs, Scheduler};
 use crate::linux::process::{environment, give_up, hear, leave};
 use crate::linux::{machine, signals, spawn};
 use crate::os::{Disposition, Fd, Next, Program, Programs, Sig, Wait};
@@ -35,9 +35,11 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
             libc::close(fd.cast_signed());
         }
     }
-    let (mut env, mut lies) = (environment(), false);
-    env.retain(|(key, _)| {
-        lies |= key == LIES_ENV;
+    let (mut env, mut lies) = (environment(), None);
+    env.retain(|(key, value)| {
+        if key == LIES_ENV {
+            lies = Some(if value == SAYS_NOTHING { Lie::Nothing } else { Lie::OneMore });
+        }
         key != CONTROL_ENV
     });
     let plan = plan.map(|plan| *plan).or_else(|| {

@@ -25,8 +25,11 @@ pub const CONTROL_ENV: &str = rehang_evidence::CONTROL_ENV;
 pub const CONTROL_FD: i32 = 3;
 /// The descriptor of the lifeline: a pipe whose other end the scheduler holds as long as it lives.
 pub const LIFELINE_FD: i32 = 4;
-/// A test hook: a fake that is started with this announces one byte more than it wrote.
+/// A test hook: a fake that is started with this announces one byte more than it wrote or, if its value is
+/// [`SAYS_NOTHING`], nothing of it.
 pub const LIES_ENV: &str = "REHANG_FAKE_LIES";
+/// A value of [`LIES_ENV`].
+pub const SAYS_NOTHING: &str = "nothing";
 
 /// The leader of a session whose terminal's foreground is not the agent's: a shell that started it with `&`.
 pub const SHELL: &str = "fake-shell";

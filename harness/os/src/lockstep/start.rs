@@ -230,6 +230,7 @@ impl LockstepKernel {
         let alive = self.processes.iter().filter(|p| p.alive());
         let left = alive.map(|p| Left { role: p.role.clone(), argv: p.argv.clone() }).collect();
         let mut silent = None;
+        let announced = self.handles.iter().flatten().try_for_each(|own| self.is_as_announced(own));
         for process in self.processes.iter().filter(|p| p.alive()) {
             // by descriptor: a number could be another process's by now if the table were wrong
             let _ = rustix::process::pidfd_send_signal(&process.pidfd, rustix::process::Signal::KILL);
@@ -259,6 +260,7 @@ impl LockstepKernel {
         self.objects = Objects::default();
         self.stops = 0;
         self.shells.clear();
+        announced?;
         match silent {
             None => Ok(left),
             Some(role) => Err(InternalError::Silent {

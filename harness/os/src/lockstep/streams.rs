@@ -1,7 +1,8 @@
 //! The scheduler's own ends: of pipes, terminals and connections.
 //!
-//! Invariant: the bytes that come out here are exactly those that were announced as written. For a terminal
-//! [`super::tty`] checks that, because the line discipline changes its bytes.
+//! Invariant: the bytes that come out here are exactly those that were announced as written: what has nothing announced is
+//! not read, and is looked at when it is closed. For a terminal [`super::tty`] checks that, because the line discipline
+//! changes its bytes.
 
 use super::LockstepKernel;
 use super::objects::{inbound, outbound};
@@ -72,6 +73,9 @@ impl LockstepKernel {
             Some(Own::Plain { fd, key }) => (fd.as_fd(), *key),
         };
         let Some(stream) = inbound(key) else { return Ok(Read::Failed(Errno::BadFd)) };
+        if self.is_dry(key) {
+            return Ok(Read::Later);
+        }
         let mut read = descriptor::read(fd, max);
         let is_socket = !matches!(key, Key::PipeRead(_));
         if read == Read::Later && is_socket && self.is_soon(key) {
@@ -98,6 +102,30 @@ impl LockstepKernel {
             let _ = self.objects.moved(key, crate::lockstep::protocol::Moved { read: got, ..Default::default() });
         }
         Ok(read)
+    }
+
+    /// Whether there is nothing to read by what was announced, neither bytes nor an end.
+    fn is_dry(&self, key: Key) -> bool {
+        self.objects.inbound(key).is_none_or(|flow| !flow.unread() && !flow.ended)
+    }
+
+    /// That what has nothing announced has nothing to read.
+    ///
+    /// # Errors
+    /// It has.
+    pub(super) fn is_as_announced(&self, own: &Own) -> Result<(), InternalError> {
+        let Own::Plain { fd, key } = own else { return Ok(()) };
+        if inbound(*key).is_none() || !self.is_dry(*key) {
+            return Ok(());
+        }
+        match descriptor::read(fd.as_fd(), 1) {
+            Read::Data(_) => Err(InternalError::Lie {
+                role: self.writer_of(*key),
+                announced: "nothing more written".to_owned(),
+                seen: "more bytes came out".to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The first participant that holds the other end.
@@ -139,6 +167,7 @@ impl LockstepKernel {
 
     pub(super) fn close_own(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError> {
         let Some(own) = self.handles.get_mut(handle.0 as usize).and_then(Option::take) else { return Ok(()) };
+        self.is_as_announced(&own)?;
         self.objects.epoch += 1;
         match own {
             Own::Plain { fd, key } => {
