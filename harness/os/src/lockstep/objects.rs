@@ -154,6 +154,11 @@ impl Objects {
         self.flows.entry(stream).or_default()
     }
 
+    /// Whether a process of the cell, or the scheduler, holds this.
+    pub fn is_held(&self, key: Key) -> bool {
+        self.holders.contains_key(&key)
+    }
+
     /// What a holder of this key could read.
     pub fn inbound(&self, key: Key) -> Option<&Flow> {
         self.flows.get(&inbound(key)?)

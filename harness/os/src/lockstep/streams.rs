@@ -104,9 +104,15 @@ impl LockstepKernel {
         Ok(read)
     }
 
-    /// Whether there is nothing to read by what was announced, neither bytes nor an end.
+    /// Whether there is nothing to read by what was announced, neither bytes nor an end. The end of a connection that nobody
+    /// has accepted is not announced.
     fn is_dry(&self, key: Key) -> bool {
-        self.objects.inbound(key).is_none_or(|flow| !flow.unread() && !flow.ended)
+        let is_open = match key {
+            Key::Client(client, server) => self.objects.is_held(Key::Server(client, server)),
+            Key::Server(client, server) => self.objects.is_held(Key::Client(client, server)),
+            _ => true,
+        };
+        is_open && self.objects.inbound(key).is_none_or(|flow| !flow.unread() && !flow.ended)
     }
 
     /// That what has nothing announced has nothing to read.
