@@ -223,7 +223,7 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     let outcome = run(&pool, &selected.units, true)?;
     let cells = outcome.cells.len();
     let rate = cells as f64 / (outcome.wall_ms.max(1) as f64 / 1_000.0);
-    line(out, "the whole matrix in lockstep", &format!("{rate:.0}/s"), "≥ 500/s", rate >= 500.0)?;
+    line(out, "the whole matrix in lockstep", &format!("{rate:.0}/s"), "≥ 800/s", rate >= 800.0)?;
     writeln!(
         out,
         "    {} in {} with {}",

@@ -3,6 +3,7 @@
 //! Invariant: a control arm changes what it says, and nothing else. Without `changes` that is one top-level key;
 //! with it, exactly those that it names.
 
+use super::places::Places;
 use super::shape::SHAPES;
 use super::tree::{self, Node, put, same};
 use super::walk::Walk;
@@ -137,51 +138,18 @@ fn variant<'i>(
     if !sink.is_empty() {
         return None;
     }
-    let scenario = typed(tree.clone(), sink)?;
-    let control = match control {
-        None => None,
-        Some(arm) => {
-            let scenario_of_arm = typed(arm.tree.clone(), sink)?;
-            arm.judge(&entry.name, inherited, &scenario, &scenario_of_arm, judged);
-            Some((scenario_of_arm, arm.tree))
-        }
-    };
-    let (control, control_tree) = match control {
+    let places = Arc::new(Places::of(&tree));
+    let scenario = typed(tree, sink)?;
+    let (control, control_places) = match control {
         None => (None, None),
-        Some((scenario, tree)) => (Some(scenario), Some(Arc::new(owned(tree)))),
-    };
-    Some(Variant {
-        name: entry.name,
-        scenario,
-        control,
-        own_rules,
-        tree: Arc::new(owned(tree)),
-        control_tree,
-        span: entry.span,
-    })
-}
-
-/// The same tree, free of the text: the parser's own `make_owned` keeps the lifetime.
-fn owned(tree: DeTable<'_>) -> DeTable<'static> {
-    tree.into_iter()
-        .map(|(key, node)| (Spanned::new(key.span(), key.into_inner().into_owned().into()), owned_node(node)))
-        .collect()
-}
-
-fn owned_node(node: Node<'_>) -> Node<'static> {
-    let span = node.span();
-    let value = match node.into_inner() {
-        DeValue::String(text) => DeValue::String(text.into_owned().into()),
-        DeValue::Array(list) => {
-            let mut all = DeArray::new();
-            list.into_iter().for_each(|node| all.push(owned_node(node)));
-            DeValue::Array(all)
+        Some(mut arm) => {
+            let places = Arc::new(Places::of(&arm.tree));
+            let scenario_of_arm = typed(std::mem::take(&mut arm.tree), sink)?;
+            arm.judge(&entry.name, inherited, &scenario, &scenario_of_arm, judged);
+            (Some(scenario_of_arm), Some(places))
         }
-        DeValue::Table(table) => DeValue::Table(owned(table)),
-        // The tree is kept only for its places: the digits of numbers are not read any more.
-        _ => DeValue::Boolean(false),
     };
-    Spanned::new(span, value)
+    Some(Variant { name: entry.name, scenario, control, own_rules, places, control_places, span: entry.span })
 }
 
 /// Puts one key of `set` or `control` into a tree; returns whether that changed anything.

@@ -4,6 +4,7 @@
 //! `[[vary]]` and `[control]` are applied, and each value still knows where it was written.
 
 mod arms;
+mod places;
 mod scan;
 mod shape;
 mod tree;
@@ -12,6 +13,7 @@ mod walk;
 use crate::limits;
 use crate::model::Scenario;
 use crate::problem::{Problem, Problems, Sink, Source, shown};
+use places::Places;
 use scan::{Scanned, scan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,8 +70,8 @@ pub struct Variant {
     pub control: Option<Scenario>,
     /// How many of the scenario's rules are the variant's own.
     pub own_rules: usize,
-    pub(crate) tree: Arc<DeTable<'static>>,
-    pub(crate) control_tree: Option<Arc<DeTable<'static>>>,
+    pub(crate) places: Arc<Places>,
+    pub(crate) control_places: Option<Arc<Places>>,
     pub(crate) span: Range<usize>,
 }
 
@@ -86,23 +88,13 @@ impl Loaded {
 impl Variant {
     /// Where a value was written, by its path (`expect.0.strategies.1`), or the nearest thing that holds it.
     pub fn span_of(&self, path: &str) -> Range<usize> {
-        span_in(&self.tree, path).unwrap_or_else(|| self.span.clone())
+        self.places.nearest(path).unwrap_or_else(|| self.span.clone())
     }
 
     /// As [`Variant::span_of`], in the control arm.
     pub fn control_span_of(&self, path: &str) -> Range<usize> {
-        let tree = self.control_tree.as_deref().unwrap_or(&self.tree);
-        span_in(tree, path).unwrap_or_else(|| self.span.clone())
-    }
-}
-
-fn span_in(tree: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
-    let mut path = path;
-    loop {
-        if let Some(node) = tree::at(tree, path) {
-            return Some(node.span());
-        }
-        path = &path[..path.rfind('.')?];
+        let places = self.control_places.as_ref().unwrap_or(&self.places);
+        places.nearest(path).unwrap_or_else(|| self.span.clone())
     }
 }
 
