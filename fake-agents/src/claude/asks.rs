@@ -276,6 +276,7 @@ impl Engine {
                 let agent = (of.conv != Conv(0)).then(|| of.conv.agent_id(self.config.release));
                 let request = self.writer.can_use_tool(&id, &of.name, call, &input, agent);
                 self.effects.push(Effect::Emit(request));
+                self.notice_later(now, call);
             }
             _ => {
                 let (questions, permission) = (seen.questions.clone(), seen.permission.clone());

@@ -53,3 +53,8 @@ pub(in crate::claude) fn callback_invalid(event: &str, callback: &str) -> String
          was treated as empty."
     )
 }
+
+/// What a Notification hook is told of a call that is asked about.
+pub(super) fn asked_about(tool: &str) -> String {
+    format!("Claude needs your permission to use {tool}")
+}

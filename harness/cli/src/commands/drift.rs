@@ -17,7 +17,7 @@ use rehang_model_server::Script;
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::text::counted;
 use rehang_scenario::turns::{Response, Turn};
-use rehang_scenario::{Agent, Fault, Terminal};
+use rehang_scenario::{Agent, Fault, Terminal, agents::CLAUDE};
 use rehang_upstream::agents;
 use rehang_upstream::plan::{self, Cell, Named};
 use rehang_wire::model::ModelEvent;
@@ -196,7 +196,9 @@ fn flags_of(cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compa
     }
     let (agent, stands_in) = played_by(&recorded.scenario.agent)?;
     let persona = rehang_fakes::registry::persona(&agent);
-    let argv = rehang_fakes::registry::argv(&agent, &[], "go");
+    let release = agent.release().filter(|_| *agent.kind() == CLAUDE);
+    let named: Vec<String> = release.into_iter().flat_map(|release| ["--as".to_owned(), release.to_owned()]).collect();
+    let argv = rehang_fakes::registry::argv(&agent, &named, "go");
     let accepts = |words: &[String]| {
         let line: Vec<String> = argv.iter().skip(1).chain(words).cloned().collect();
         persona.called(&line).is_some()

@@ -131,6 +131,25 @@ fn an_interrupt_takes_the_ask_back_first() {
     assert_eq!(session.messages().len(), before + 5);
 }
 
+/// Recorded: 6.0 s after the ask in io-notification; none in the recordings of the older two.
+#[test]
+fn hooks_are_told_of_an_ask_after_six_seconds() {
+    for (version, told_ms) in [("1.0.128", None), ("2.0.77", None), ("2.1.329", Some(6_000))] {
+        let turns = vec![Turn::Bash(bash(true, vec![])), say("never")];
+        let mut session = Setup::new(version, HOST, turns, Terminal::Pipe).run();
+        session.send(&json!({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize",
+            "hooks": {"Notification": [{"matcher": null, "hookCallbackIds": ["told"]}]}}}));
+        session.send(&claude::user("go"));
+        assert_eq!(session.last()["request"]["subtype"], "can_use_tool", "{version}");
+        let asked = session.now;
+        let told = session.tick().then(|| session.now.since(asked).as_ms());
+        assert_eq!(told, told_ms, "{version}");
+        let request = session.last()["request"].clone();
+        assert_eq!(request["subtype"] == "hook_callback", told_ms.is_some(), "{version}: {request}");
+        assert!(session.waits_for("permission"), "{version}: nothing waits for the hook");
+    }
+}
+
 #[test]
 fn stdin_that_ends_while_asked_ends_the_ask() {
     let turns = vec![Turn::Bash(bash(true, Vec::new())), Turn::Bash(bash(true, Vec::new())), say("gave up")];
