@@ -111,7 +111,12 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden opencode-routes",
     ),
     b("a path that it does not have: 200, and its own web page", &["1.18.33"], Recorded, "golden opencode-routes"),
-    b("POST, PUT, PATCH and DELETE with an empty body: status and keys", ALL, Recorded, "golden opencode-routes"),
+    b(
+        "POST, PUT, PATCH and DELETE with an empty body, and a client's: status and keys",
+        ALL,
+        Recorded,
+        "golden opencode-routes",
+    ),
     b(
         "run: a stream without a byte for 300 s is asked for again, in the same message; its open text is not shown",
         &["1.18.33"],

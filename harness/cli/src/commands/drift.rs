@@ -152,6 +152,8 @@ impl Drift {
         let scenario = as_run(cell);
         let version = &cell.key.version;
         let live = live(cell, &scenario, recipe, installed, ROUTES_MAX)?;
+        // a scenario of one turn is given a minute, which a busy machine needs for two hundred calls
+        let live = rehang_live::Cell { deadline: ROUTES_MAX, ..live };
         let report = rehang_live::run_asking(&live).map_err(|error| Why::Fault(error.to_string()))?;
         let Some(answers) = report.routes else {
             return Err(Why::Fault(format!("its routes were not asked: {}", report.problems.join("; "))));
@@ -246,10 +248,10 @@ fn route_scenario() -> Result<Named, CommandError> {
         mechanism = "F1"
         agent     = {{ opencode = {{ as = "1.2.15", mode = "serve" }} }}
         terminals = ["null"]
-        turns     = [{{ say = "{}" }}]
+        turns     = [{{ say = "{says}" }}, {{ say = "{says}" }}, {{ say = "{says}" }}]
         expect    = [{{ outcome = "completed" }}]
         "#,
-        routes::SAYS
+        says = routes::SAYS
     );
     named("routes", &text)
 }
