@@ -261,8 +261,18 @@ impl Program for Acp {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        let Self { host, begun, lines, out, shown, prompts, asks, tickets: _, ended, leaves_at } = self;
-        // the tickets only name prompts, which are told apart by their run
+        let Self {
+            host,
+            begun,
+            lines,
+            out,
+            shown,
+            prompts,
+            asks,
+            tickets: _, // not compared: they only name prompts, which are told apart by their run
+            ended,
+            leaves_at,
+        } = self;
         host.canon(canon);
         canon.flag(*begun).bytes(lines.held()).flag(*ended).deadline(*leaves_at);
         out.canon(canon);
