@@ -105,7 +105,7 @@ impl Engine {
     /// The host's stdin has ended, and so has everything that it was asked.
     pub fn stdin_ended(&mut self, now: VTime) {
         self.stdin_open = false;
-        self.callbacks_lost(now);
+        self.callbacks_closed(now);
         if self.config.answerer != Answerer::Host {
             return;
         }

@@ -192,7 +192,7 @@ impl Engine {
         }
         self.hooks.waiting.push(Waiting { gate, running, verdict: Verdict::default() });
         if !self.stdin_open {
-            self.callbacks_lost(now);
+            self.callbacks_lost(now, texts::STREAM_CLOSED);
         }
         true
     }
@@ -284,8 +284,13 @@ impl Engine {
         }
     }
 
-    /// The host cannot answer its callbacks any more.
-    pub(in crate::claude) fn callbacks_lost(&mut self, now: VTime) {
+    /// The host has closed its end, so that it cannot answer the callbacks that it was asked.
+    pub(in crate::claude) fn callbacks_closed(&mut self, now: VTime) {
+        self.callbacks_lost(now, texts::STREAM_CLOSED_EARLY);
+    }
+
+    /// The host cannot answer its callbacks any more, for this reason.
+    fn callbacks_lost(&mut self, now: VTime, because: &str) {
         // nothing is said of a notice
         self.hooks.waiting.retain(|waiting| !matches!(waiting.gate, Gate::Notice(_)));
         let running = self.hooks.waiting.iter().flat_map(|waiting| &waiting.running);
@@ -304,7 +309,7 @@ impl Engine {
                 self.go_on(now, &call);
                 continue;
             }
-            let why = texts::callback_failed(&callback, texts::STREAM_CLOSED_EARLY);
+            let why = texts::callback_failed(&callback, because);
             self.effects.push(Effect::Complain(why));
             self.hook_ended(now, id, &HookEnd::default());
         }

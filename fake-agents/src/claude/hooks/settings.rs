@@ -74,14 +74,11 @@ pub(in crate::claude) struct Hook {
 }
 
 impl Hook {
-    /// Whether this release ever runs it: a session that a host drives calls none of its callbacks at its start, and only
-    /// 2.0.77 those at its end (recorded).
+    /// Whether this release ever runs it: of a host's callbacks at the session's end only 2.0.77 does (recorded). Those at its
+    /// start are never run, since a host names them when it has begun.
     pub fn is_run_by(&self, release: Release) -> bool {
-        match (&self.what, self.event) {
-            (What::Callback(_), Event::SessionStart) => false,
-            (What::Callback(_), Event::SessionEnd) => release == Release::V2_0_77,
-            _ => true,
-        }
+        let at_end = matches!(self.what, What::Callback(_)) && self.event == Event::SessionEnd;
+        !at_end || release == Release::V2_0_77
     }
 
     /// Whether it is run at this event with this subject.

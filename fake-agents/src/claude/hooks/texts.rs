@@ -2,6 +2,9 @@
 
 use crate::claude::release::Release;
 
+/// Why a callback fails whose host had closed its end before.
+pub(super) const STREAM_CLOSED: &str = "Stream closed";
+
 /// What a host's callback failed with when its stdin ended.
 pub(in crate::claude) const STREAM_CLOSED_EARLY: &str = "Tool permission stream closed before response received";
 /// 2.1.329's warning about a command that did not end in time.

@@ -150,6 +150,22 @@ fn hooks_are_told_of_an_ask_after_six_seconds() {
     }
 }
 
+/// Recorded in io-hook-ends: 2.0.77 alone calls it, and cannot reach its host any more.
+#[test]
+fn a_hosts_callback_at_the_end_fails_in_one_release_and_is_not_called_in_the_others() {
+    for version in ["1.0.128", "2.0.77", "2.1.329"] {
+        let mut session = Setup::new(version, HOST, vec![say("Hello.")], Terminal::Pipe).run();
+        session.send(&json!({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize",
+            "hooks": {"SessionEnd": [{"matcher": null, "hookCallbackIds": ["h_end"]}]}}}));
+        session.send(&claude::user("go"));
+        session.close();
+        assert_eq!(session.exit, Some(Exit::Code(0)), "{version}");
+        assert!(!session.messages().iter().any(|message| message["type"] == "control_request"), "{version}");
+        let failed = session.err.contains("Error in hook callback h_end: Error: Stream closed");
+        assert_eq!(failed, version == "2.0.77", "{version}: {}", session.err);
+    }
+}
+
 #[test]
 fn stdin_that_ends_while_asked_ends_the_ask() {
     let turns = vec![Turn::Bash(bash(true, Vec::new())), Turn::Bash(bash(true, Vec::new())), say("gave up")];
