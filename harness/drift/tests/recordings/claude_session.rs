@@ -150,6 +150,24 @@ fn hooks_are_told_of_an_ask_after_six_seconds() {
     }
 }
 
+/// Seen with a command that kept its stdin: 2.1.329 ran it, the older two did not in 9 s.
+#[test]
+fn a_command_of_the_settings_is_told_of_an_ask_too() {
+    for version in ["1.0.128", "2.0.77", "2.1.329"] {
+        let mut setup = Setup::new(version, HOST, vec![Turn::Bash(bash(true, vec![])), say("never")], Terminal::Pipe);
+        let command = json!({"type": "command", "command": "fake-tool --plays '[]' -- noted"});
+        let settings = json!({"hooks": {"Notification": [{"hooks": [command]}]}});
+        setup.args.extend(["--settings".to_owned(), settings.to_string()]);
+        let mut session = setup.run();
+        session.send(&claude::user("go"));
+        let before = session.messages().len();
+        session.tick();
+        let is_run = session.spawned.iter().skip(1).any(|line| line.contains("noted"));
+        assert_eq!(is_run, version == "2.1.329", "{version}: {:?}", session.spawned);
+        assert_eq!(session.messages().len(), before, "{version}: nothing is said of it");
+    }
+}
+
 /// Recorded in io-hook-ends: 2.0.77 alone calls it, and cannot reach its host any more.
 #[test]
 fn a_hosts_callback_at_the_end_fails_in_one_release_and_is_not_called_in_the_others() {
