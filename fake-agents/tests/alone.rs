@@ -143,3 +143,103 @@ fn a_command_that_lists_starts_no_agent() {
         assert!(!text.contains("Hello from a scripted model"), "{args:?}: {text}");
     }
 }
+
+/// What a run of fake Claude Code in a folder with a settings file says, beside the recording of the release: the texts of
+/// its messages, its stderr, its exit code. The hook of each file blocks the prompt, and says which file it is from.
+#[test]
+fn settings_are_read_from_the_files_that_the_releases_read() {
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut played = 0;
+    for version in ["1.0.128", "2.0.77", "2.1.329"] {
+        let folder = golden.join(format!("claude-{version}/command-line"));
+        let files = std::fs::read_dir(folder).expect("recordings");
+        let mut files: Vec<_> = files.map(|file| file.expect("one").path()).collect();
+        files.sort();
+        for file in files {
+            let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+            let Some(name) = name.strip_prefix("settings-") else { continue };
+            let recorded = Ran::recorded(&std::fs::read_to_string(&file).expect("a recording"));
+            assert_eq!(Ran::of(version, name), recorded, "{version}/{name}");
+            played += 1;
+        }
+    }
+    assert_eq!(played, 30, "recordings were added or lost");
+}
+
+/// A run, as far as settings decide it.
+#[derive(Debug, PartialEq, Eq)]
+struct Ran {
+    said: Vec<String>,
+    err: Vec<String>,
+    code: Option<i32>,
+}
+
+impl Ran {
+    fn recorded(text: &str) -> Ran {
+        let mut ran = Ran { said: Vec::new(), err: Vec::new(), code: None };
+        for line in text.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            match line["dir"].as_str() {
+                Some("OUT") => ran.said.extend(words(&line["msg"])),
+                Some("ERR") => ran.err.push(line["msg"].as_str().expect("a line").to_owned()),
+                Some("EXIT") => ran.code = line["msg"].as_i64().map(|code| code as i32),
+                _ => {}
+            }
+        }
+        ran
+    }
+
+    /// A run in a folder of its own: the recording's name says which file there is, and which sources are read.
+    fn of(version: &str, name: &str) -> Ran {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(path("project/.claude")).expect("a folder");
+        std::fs::create_dir_all(path("user")).expect("a folder");
+        let (from, sources) = match name.split_once("-sources-") {
+            Some((from, sources)) => (from, Some(sources)),
+            None if name == "sources-empty" => ("sources", Some("")),
+            None => (name, None),
+        };
+        let hook = format!("fake-tool --plays '[{{\"warn\":\"from {from}\"}},{{\"exit\":2}}]' -- {from}");
+        let hooks = serde_json::json!([{ "hooks": [{ "type": "command", "command": hook }] }]);
+        let settings = serde_json::json!({ "hooks": { "UserPromptSubmit": hooks } }).to_string();
+        let (file, own) = match from {
+            "project" | "sources" => (Some("project/.claude/settings.json"), None),
+            "local" => (Some("project/.claude/settings.local.json"), None),
+            "user" => (Some("user/settings.json"), None),
+            "file" => (Some("project/own.json"), Some("own.json")),
+            "missing" => (None, Some("none.json")),
+            "badjson" => (None, Some("{not json")),
+            other => panic!("{other}: which file is that?"),
+        };
+        if let Some(file) = file {
+            std::fs::write(path(file), settings).expect("a file");
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rehang-fakes"));
+        command.args(["fake-claude", "-p", "go", "--output-format", "stream-json", "--verbose", "--as", version]);
+        command.args(own.into_iter().flat_map(|own| ["--settings", own]));
+        command.args(sources.into_iter().flat_map(|sources| ["--setting-sources", sources]));
+        command.env_clear().env("CLAUDE_CONFIG_DIR", path("user")).current_dir(path("project")).stdin(Stdio::null());
+        let output = command.output().expect("it runs");
+        let own_folder = path("project").canonicalize().expect("it is there").to_string_lossy().into_owned();
+        let texts = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&own_folder, "/home/agent/project");
+        let messages = texts(&output.stdout);
+        let messages = messages.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        Ran {
+            said: messages
+                .filter(|message: &serde_json::Value| message["subtype"] != "init")
+                .flat_map(|m| words(&m))
+                .collect(),
+            err: texts(&output.stderr).lines().map(str::to_owned).collect(),
+            code: output.status.code(),
+        }
+    }
+}
+
+/// The texts of a message, without the one that a fake that runs alone says in place of a model.
+fn words(message: &serde_json::Value) -> Vec<String> {
+    let texts = [&message["content"], &message["result"], &message["message"]["content"][0]["text"]];
+    let texts = texts.into_iter().filter_map(|text| text.as_str());
+    let kind = message["type"].as_str().unwrap_or_default();
+    texts.map(|text| format!("{kind}: {}", text.replace("Hello from a scripted model.", "Hello."))).collect()
+}

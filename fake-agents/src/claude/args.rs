@@ -78,10 +78,14 @@ pub struct Args {
     pub disallowed: Vec<String>,
     /// `--permission-prompt-tool stdio`: asks go over the control protocol.
     pub asks_host: bool,
-    /// `--settings`: JSON, or the name of a file, which is not read.
+    /// `--settings`: JSON, or the name of a file.
     pub settings: Option<String>,
+    /// `--setting-sources`: those of `user`, `project` and `local` that are read; all if it is not given.
+    pub sources: Option<Vec<String>>,
     /// `--include-hook-events`.
     pub hook_events: bool,
+    /// The options, as they were named: not every release has each of them.
+    pub named: Vec<String>,
     /// `--as`, an option of ours: the release to play.
     pub release: Option<String>,
 }
@@ -118,6 +122,11 @@ pub enum Refusal {
     /// Permissions are to go to a tool that does not exist here.
     #[error("Error: MCP tool {0} (passed via --permission-prompt-tool) not found. Available MCP tools: none\n")]
     NoTool(String),
+    /// A source of settings that there is not.
+    #[error(
+        "Error processing --setting-sources: Invalid setting source: {0}. Valid options are: user, project, local\n"
+    )]
+    Source(String),
     /// An option that it does not know.
     #[error("error: unknown option '{0}'\n")]
     Unknown(String),
@@ -130,7 +139,7 @@ pub enum Refusal {
 }
 
 /// Options that take one word and have no effect here.
-const ONE_WORD: [&str; 24] = [
+const ONE_WORD: [&str; 23] = [
     "--append-system-prompt",
     "--append-system-prompt-file",
     "--system-prompt",
@@ -140,7 +149,6 @@ const ONE_WORD: [&str; 24] = [
     "--max-turns",
     "--max-thinking-tokens",
     "--session-id",
-    "--setting-sources",
     "--agent",
     "--agents",
     "--json-schema",
@@ -222,6 +230,7 @@ pub fn parse(words: &[String]) -> Parsed {
             Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
         };
+        args.named.push(name.to_owned());
         let mut one = || match inline.clone() {
             Some(value) => Ok(value),
             None => {
@@ -236,6 +245,7 @@ pub fn parse(words: &[String]) -> Parsed {
             "-v" | "--version" => return Parsed::Version(args.release),
             "-h" | "--help" => return Parsed::Print(HELP.to_owned()),
             "--settings" => one().map(|settings| args.settings = Some(settings)),
+            "--setting-sources" => one().and_then(|v| sources(&v).map(|named| args.sources = Some(named))),
             "--include-hook-events" => set(&mut args.hook_events),
             "--as" => one().map(|version| args.release = Some(version)),
             "--output-format" => one().and_then(|v| format(v).map(|f| args.output = f)),
@@ -318,6 +328,14 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
 /// It is none of the versions that are played.
 pub fn release(args: &Args, planned: Option<&str>) -> Result<Release, ReleaseError> {
     Release::parse(args.release.as_deref().or(planned).unwrap_or(CLAUDE.default_release))
+}
+
+fn sources(list: &str) -> Result<Vec<String>, Refusal> {
+    let named: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    match named.iter().find(|name| !["user", "project", "local"].contains(name)) {
+        Some(wrong) => Err(Refusal::Source((*wrong).to_owned())),
+        None => Ok(named.into_iter().map(str::to_owned).collect()),
+    }
 }
 
 fn set(flag: &mut bool) -> Result<(), Refusal> {
@@ -486,7 +504,9 @@ mod options {
             for (at, name) in words.iter().enumerate().filter(|(_, word)| word.starts_with('-')) {
                 let value = words.get(at + 1).filter(|next| next.starts_with(['<', '[']));
                 let mut line = vec!["-p".to_owned(), "go".to_owned(), (*name).to_owned()];
-                line.extend(value.map(|_| "value".to_owned()));
+                // sources of settings are looked at
+                let given = if *name == "--setting-sources" { "user" } else { "value" };
+                line.extend(value.map(|_| given.to_owned()));
                 match parse(&line) {
                     Parsed::Run(args) => assert_eq!(args.prompt.as_deref(), Some("go"), "{release} {name}"),
                     other => panic!("{release} {name}: {other:?}"),

@@ -105,7 +105,7 @@ impl Engine {
     /// The host's stdin has ended, and so has everything that it was asked.
     pub fn stdin_ended(&mut self, now: VTime) {
         self.stdin_open = false;
-        self.callbacks_lost(now);
+        self.callbacks_closed(now);
         if self.config.answerer != Answerer::Host {
             return;
         }
@@ -276,6 +276,7 @@ impl Engine {
                 let agent = (of.conv != Conv(0)).then(|| of.conv.agent_id(self.config.release));
                 let request = self.writer.can_use_tool(&id, &of.name, call, &input, agent);
                 self.effects.push(Effect::Emit(request));
+                self.notice_later(now, call);
             }
             _ => {
                 let (questions, permission) = (seen.questions.clone(), seen.permission.clone());

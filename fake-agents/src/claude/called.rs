@@ -3,13 +3,19 @@
 //! Invariant: only what changes the agent's behaviour is kept; prompts, models and session names are not.
 
 use super::args::{Args, Format, Mode, Parsed, parse};
+use super::release::Release;
 use crate::registry::Called;
 use rehang_scenario::ClaudeMode;
 
-/// What these arguments ask of it; `None` if they only ask for a version, or are refused.
+/// What these arguments ask of it; `None` if they only ask for a version, or are refused by the
+/// release that they name (`--as`).
 pub fn called(words: &[String]) -> Option<Called> {
     match parse(words) {
-        Parsed::Run(args) => Some(of(&args)),
+        Parsed::Run(args) => {
+            let release = args.release.as_deref().and_then(|named| Release::parse(named).ok());
+            let refused = release.and_then(|release| args.refused_by(release));
+            refused.is_none().then(|| of(&args))
+        }
         Parsed::Print(_) | Parsed::Version(_) | Parsed::Refuse(_) => None,
     }
 }

@@ -20,7 +20,7 @@ impl Engine {
             "initialize" if self.initialized => self.writer.refused(id, "Already initialized"),
             "initialize" => {
                 self.initialized = true;
-                let hooks = self.hooks.add(named_by_host(request));
+                let hooks = self.hooks.add(release, named_by_host(request));
                 self.writer.initialized(id, self.mode, self.busy(), hooks)
             }
             "interrupt" => {
@@ -149,7 +149,7 @@ impl Writer {
         if newest && !prompt_id.is_empty() {
             add("prompt_id", json!(prompt_id));
         }
-        if !matches!(event, "SessionStart" | "SessionEnd") {
+        if !matches!(event, "SessionStart" | "SessionEnd" | "Notification") {
             add("permission_mode", json!(self.mode_name(mode)));
             if newest && event != "UserPromptSubmit" {
                 add("effort", json!({"level": "medium"}));

@@ -377,6 +377,7 @@ impl Engine {
         }
         self.begin_tasks(now);
         self.give_up_callbacks(now);
+        self.give_notice(now);
         let acts = self.inside.tick(now);
         self.act_all(now, acts);
     }

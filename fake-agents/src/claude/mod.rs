@@ -21,6 +21,7 @@ mod hooks;
 mod laws;
 mod misfit;
 mod models;
+mod options;
 mod program;
 mod release;
 pub(crate) mod screen;
@@ -71,6 +72,9 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         }
     };
     let release = args::release(&args, planned)?;
+    if let Some(why) = args.refused_by(release) {
+        return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 1 }));
+    }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
     Ok(Box::new(program::Fake::new(program::Start {
         args,

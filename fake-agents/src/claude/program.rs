@@ -7,7 +7,7 @@ use super::args::{Args, Format};
 use super::bash::{self, Running};
 use super::calls::BashEnd;
 use super::engine::{Answerer, Config, Effect, Engine, Server};
-use super::hooks::{Gate, HookRun};
+use super::hooks::{Gate, HookRun, of_files};
 use super::models::{Came, Models};
 use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen, Typed};
@@ -151,6 +151,13 @@ impl Fake {
         }
         // the plan counts from the process's begin
         self.mute_at = self.mute_at.map(|at| os.now() + at.since(VTime::ZERO));
+        match of_files(os, &self.args, self.release) {
+            Ok(hooks) => drop(self.engine.hooks.add(self.release, hooks)),
+            Err(why) => {
+                self.leave_with(os, &why, 1);
+                return Some(());
+            }
+        }
         self.engine.boot(os.now(), os.envs(), tty);
         self.tools.begin(os);
         self.phase = match () {

@@ -21,6 +21,8 @@ pub enum Command {
     Sessions,
     /// Prints the help: `--help`, or a command that needs another word.
     Help,
+    /// The agent of an editor, over stdin and stdout: `acp`.
+    Acp,
     /// None of these: a session on a terminal.
     Interactive,
 }
@@ -80,7 +82,8 @@ pub fn parse(args: &[String]) -> Args {
             "--auto" | "--yolo" | "--dangerously-skip-permissions" => parsed.auto = true,
             "--attach" => parsed.attach = value(),
             "--as" => parsed.version = value(),
-            "--port" | "--hostname" | "--title" | "--model" | "-m" | "--agent" | "--session" | "-s" | "--prompt" => {
+            "--port" | "--hostname" | "--title" | "--model" | "-m" | "--agent" | "--session" | "-s" | "--prompt"
+            | "--cwd" => {
                 let given = value();
                 match name {
                     "--port" => {
@@ -96,6 +99,7 @@ pub fn parse(args: &[String]) -> Args {
             _ if name.starts_with('-') => {}
             "run" if !begun => parsed.command = Command::Run,
             "serve" if !begun => parsed.command = Command::Serve,
+            "acp" if !begun => parsed.command = Command::Acp,
             "models" if !begun => parsed.command = Command::Models,
             "auth" | "providers" | "session" if !begun => {
                 let list = rest.next().is_some_and(|word| matches!(word, "list" | "ls"));
@@ -159,6 +163,8 @@ mod tests {
     fn a_word_behind_the_command_is_the_prompt() {
         assert_eq!(words("run run serve").prompt, "run serve");
         assert_eq!(words("serve").command, Command::Serve);
+        assert_eq!(words("acp --cwd /project").command, Command::Acp);
+        assert_eq!(words("run acp").command, Command::Run);
         assert_eq!(words("--version").command, Command::Version);
     }
 }

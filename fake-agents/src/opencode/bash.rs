@@ -6,8 +6,12 @@
 use super::engine::{Effect, Engine};
 use super::json::{field, next_field, quoted, strings};
 use super::release::{BASH_TIMEOUT_MS, Dialect, METADATA_MAX_BYTES};
+use super::state::{Body, ToolState};
 use super::tools::{BashEnd, Kind, Outcome, ToolRun};
 use rehang_scenario::turns::Bash;
+
+/// The output of a command that has printed nothing, if something is said of its end.
+const NO_OUTPUT: &str = "(no output)";
 
 impl Engine {
     pub(super) fn start_bash(&mut self, id: u32, bash: Bash) {
@@ -88,6 +92,26 @@ impl Engine {
         let title = self.title_of(id).unwrap_or(command);
         self.tool_over(id, Outcome::Done { output, title, metadata });
         self.act();
+    }
+
+    /// A running command is aborted with its run: in the newest release that is a call that has completed. Returns what
+    /// its model would be told; `None` if it is an aborted call, as any other.
+    pub(super) fn told_of_abort(&mut self, tool: &ToolRun) -> Option<String> {
+        let Kind::Bash { bash, spawned: true, output } = &tool.kind else { return None };
+        if !self.release.aborted_command_completes {
+            return None;
+        }
+        let output = if output.is_empty() { NO_OUTPUT } else { output };
+        let text = format!("{output}\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>");
+        let end_ms = self.now_ms();
+        let part = &mut self.sessions[tool.session].messages[tool.message].parts[tool.part].body;
+        if let Body::Tool(shown) = part {
+            shown.metadata = format!("\"output\":{},\"exit\":null,\"truncated\":false", quoted(&cut(&text)));
+            shown.title.clone_from(&bash.command);
+            shown.state = ToolState::Completed { output: text.clone(), end_ms };
+        }
+        self.part_event(tool.session, tool.message, tool.part);
+        Some(text)
     }
 
     /// The time limit of a bash call, in milliseconds.

@@ -6,11 +6,12 @@
 //! child (#14473, #36804); stdin that never ends (#38723); an idle event that is lost (#39352); an aborted question
 //! that stays listed (goldens 08, 09); a stream without a finish reason that is asked again for ever.
 //!
-//! [`engine`] is the persona itself, pure; [`serve`], [`run`] and [`interactive`] give it streams, connections and
+//! [`engine`] is the persona itself, pure; [`serve`], [`run`], [`acp`] and [`interactive`] give it streams, connections and
 //! children. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
 //! says which.
 
 mod abort;
+mod acp;
 mod acts;
 mod args;
 mod asks;
@@ -86,6 +87,7 @@ fn planned(args: Args, plan: &Plan) -> Result<Box<dyn Program>, CannotStart> {
     }
     Ok(match args.command {
         Command::Run => Box::new(run::Run::new(release, plan, args)?),
+        Command::Acp => Box::new(acp::Acp::new(release, plan)?),
         Command::Serve => Box::new(serve::Serve::new(release, plan, args)?),
         _ => Box::new(interactive::Interactive::new(release, plan, args)?),
     })

@@ -100,6 +100,9 @@ pub struct Release {
     pub reject_reaches_others: bool,
     /// What happens to waiting tools on abort.
     pub abort: Abort,
+    /// Whether a command that is aborted with its run is a call that has completed, and says so (recorded in
+    /// acp's bash-cancel of 1.18.33; an error in the others).
+    pub aborted_command_completes: bool,
     /// Whether a model's broken stream ends the tools that it began (newest `session/llm.ts`: the stream's scope holds
     /// their signal). In older ones they run on after the retry, and their results are not used
     /// (`session/processor.ts`).
@@ -179,6 +182,7 @@ impl Release {
             unknown_route: if newest { 200 } else { 500 },
             reject_reaches_others: dialect > Dialect::V1_0,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
+            aborted_command_completes: newest,
             retry_stops_tools: newest,
             sigkill: if newest { SIGKILL_NEWEST } else { SIGKILL },
             silence_max: (at >= (1, 18)).then_some(SILENCE_MAX),
@@ -219,6 +223,7 @@ impl Release {
             unknown_route: 404,
             reject_reaches_others: true,
             abort: Abort::Leaves,
+            aborted_command_completes: false,
             retry_stops_tools: false,
             sigkill: SIGKILL,
             silence_max: None,

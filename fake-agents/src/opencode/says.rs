@@ -18,6 +18,7 @@ opencode
 Commands:
   opencode [project]           start opencode tui                                          [default]
   opencode run [message..]     run opencode with a message
+  opencode acp                 start ACP (Agent Client Protocol) server
   opencode serve               starts a headless opencode server
   opencode models [provider]   list all available models
   opencode auth list           list providers
@@ -64,7 +65,7 @@ impl Says {
                 let roots: Vec<&Session> = engine.sessions().iter().filter(|one| one.parent.is_none()).collect();
                 says(if args.json { listed(&roots) } else { table(&roots) })
             }
-            Command::Run | Command::Serve | Command::Interactive => None,
+            Command::Run | Command::Serve | Command::Acp | Command::Interactive => None,
         }
     }
 }

@@ -626,6 +626,11 @@ impl Engine {
                 self.effect(Effect::Kill { tool: tool.id });
             }
             children.extend(tool.child());
+            let is_over = self.run_at(id).is_none_or(|at| !self.runs[at].live);
+            if is_over && let Some(text) = self.told_of_abort(&tool) {
+                self.fact(Fact::ToolEnded { call: tool.call, error: false, text });
+                continue;
+            }
             self.fact(Fact::ToolEnded { call: tool.call, error: true, text: ABORTED_TOOL.to_owned() });
             self.show_aborted(tool.session, tool.message, tool.part);
         }

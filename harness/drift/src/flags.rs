@@ -26,6 +26,9 @@ static LISTED: LazyLock<Regex> = LazyLock::new(|| {
 static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?:\(choices:|\[choices:|\[possible values:)\s*"?([\w.-]+)"#).expect("it is a regular expression")
 });
+/// The first of some choices in a description without such a mark: `(user, project, local)`.
+static AMONG: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\((\w+)(?:, \w+)+\)").expect("it is a regular expression"));
 /// yargs names the type after the description.
 static TYPED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\[(string|number|array)\]").expect("it is a regular expression"));
@@ -45,7 +48,7 @@ pub fn listed(help: &str) -> Vec<Flag> {
             continue;
         }
         let about = lines[at..starts.get(nth + 1).copied().unwrap_or(lines.len())].join(" ");
-        let choice = CHOICE.captures(&about).map(|found| found[1].to_owned());
+        let choice = CHOICE.captures(&about).or_else(|| AMONG.captures(&about)).map(|found| found[1].to_owned());
         let needs = found.get(2).is_some_and(|value| value.as_str().starts_with('<')) || TYPED.is_match(&about);
         all.push(Flag { names, value: needs.then(|| choice.unwrap_or_else(|| "1".to_owned())) });
     }
@@ -80,11 +83,12 @@ mod tests {
     fn the_options_of_three_libraries_are_read() {
         let commander = "Options:\n  -d, --debug [filter]   Debug --mode here\n  \
             --output-format <format>  Format (choices: \"text\",\n                            \"json\")\n  \
-            --allowedTools, --allowed-tools <tools...>  A list\n  -h, --help  Help";
+            --allowedTools, --allowed-tools <tools...>  A list\n  --setting-sources <s>  Of (user, local)\n  -h, --help  Help";
         let all = [
             flag(&["-d", "--debug"], None),
             flag(&["--output-format"], Some("text")),
             flag(&["--allowedTools", "--allowed-tools"], Some("1")),
+            flag(&["--setting-sources"], Some("user")),
         ];
         assert_eq!(listed(commander), all);
         let yargs = "  -m, --model   the model\n                [string]\n      --continue  go on  [boolean]";

@@ -1,5 +1,5 @@
 //! The routes of opencode's server: which `GET`s there are and the shape of each answer, and what the other methods answer
-//! to an empty body.
+//! to an empty body and to those that clients send.
 //!
 //! A recording is made of a release in its sandbox, with one session in which one prompt was answered; the fake is
 //! asked the same in the same state. Invariant: an extra or a missing route, an extra or a missing key and another kind

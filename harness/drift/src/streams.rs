@@ -74,7 +74,9 @@ pub fn compare(setup: Setup, lines: &[Line], err: Option<&[Value]>, ends: &Ends)
     };
     // from outside, a tool of Codex that waits for a pipe is seen to wait for the pipe
     let pipe_is_bash = *agent == CODEX;
-    let mut run = Run { session: setup.run(), answered: 0 };
+    let requests = lines.iter().filter(|line| !line.sent && line.message["type"] == "control_request");
+    let asked = requests.map(|line| line.message["request_id"].clone()).collect();
+    let mut run = Run { session: setup.run(), asked, answered: 0 };
     let mut said = 0;
     for line in lines {
         if !line.sent {
@@ -125,6 +127,8 @@ struct NothingAsked;
 
 struct Run {
     session: Session,
+    /// The ids of the requests of the recorded release, in order.
+    asked: Vec<Value>,
     /// How many of the fake's requests were answered.
     answered: usize,
 }
@@ -137,9 +141,11 @@ impl Run {
         }
         let mut message = message.clone();
         if message["type"] == "control_response" {
-            // The fake's requests have ids of its own.
+            // The fake's requests have ids of its own; a host that names none answers one after the other.
+            let id = &message["response"]["request_id"];
+            let nth = self.asked.iter().position(|asked| asked == id).unwrap_or(self.answered);
             let mut requests = self.session.messages().into_iter().filter(|m| m["type"] == "control_request");
-            let request = requests.nth(self.answered).ok_or(NothingAsked)?;
+            let request = requests.nth(nth).ok_or(NothingAsked)?;
             message["response"]["request_id"] = request["request_id"].clone();
             self.answered += 1;
         }

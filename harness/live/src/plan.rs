@@ -274,13 +274,25 @@ fn argv(
     for word in bare.unwrap_or(&start.args) {
         if word == "{args}" {
             argv.extend(wish.iter().map(|word| words.fill(word)));
-            let own = own(scenario, recipe) && !is_held(&scenario.agent, &scenario.args);
-            argv.extend(scenario.args.iter().filter(|_| own).cloned());
+            if own(scenario, recipe) {
+                add_options(&mut argv, &scenario.args);
+            }
         } else {
             argv.push(words.fill(word));
         }
     }
     argv
+}
+
+/// Adds a scenario's own arguments. An option that is there already with the same value is not given twice: a recipe's
+/// form for stdin has the options by which a scenario asks for it.
+fn add_options(argv: &mut Vec<String>, own: &[String]) {
+    for option in own.chunk_by(|_, next| !next.starts_with('-')) {
+        let is_there = option[0].starts_with("--") && argv.windows(option.len()).any(|words| words == option);
+        if !is_there {
+            argv.extend_from_slice(option);
+        }
+    }
 }
 
 /// Shows the release, and what it needs of the machine beside its own programs.
@@ -333,6 +345,32 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn strings(words: &str) -> Vec<String> {
+        words.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_scenario_that_holds_stdin_keeps_its_own_options() {
+        let all = rehang_agents::Agent::all(None).expect("the shipped agents");
+        let claude = all.iter().find(|agent| agent.name() == "claude").expect("claude");
+        let recipe = claude.at(&"2.1.329".parse().expect("a version")).expect("a recipe");
+        let mut scenario: Scenario = serde_json::from_value(serde_json::json!({
+            "title": "Held", "mechanism": "H1", "agent": { "claude": { "as": "2.1.329", "mode": "print" } },
+            "terminals": ["pipe"], "turns": [{ "say": "Hello." }],
+            "expect": [{ "outcome": "completed" }],
+        }))
+        .expect("a scenario");
+        scenario.args = strings("--input-format stream-json --verbose --replay-user-messages --permission-mode plan");
+        let form = form(&scenario.agent, &scenario.args).expect("a form");
+        assert_eq!(form, Form::Stdin);
+        let start = &recipe.forms[&form];
+        let argv = argv(vec!["claude".to_owned()], start, &Words::default(), &recipe.allow.args, &scenario, &recipe);
+        let line = argv.join(" ");
+        assert_eq!(line.matches("--input-format").count(), 1, "{line}");
+        assert_eq!(line.matches("--verbose").count(), 1, "{line}");
+        assert!(line.ends_with("--replay-user-messages --permission-mode plan"), "{line}");
+    }
 
     #[test]
     fn steps_stand_in_a_command_whole() {

@@ -300,6 +300,11 @@ pub trait Os {
     fn cwd(&self) -> Option<String> {
         None
     }
+    /// The text of a file, if it is there and is text; a stage has no files.
+    fn file(&self, path: &str) -> Option<String> {
+        let _ = path;
+        None
+    }
     /// The process's own role, such as `agent.1`; `alone` if it runs without a scheduler.
     fn role(&self) -> &str;
 

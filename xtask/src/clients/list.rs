@@ -71,7 +71,7 @@ const DENIES: &str = "The host's callback denies what it is asked.";
 const LOOPS: &str = "Its limit: an hour for a command.";
 
 /// All of them.
-pub const CLIENTS: [Client; 9] = [
+pub const CLIENTS: [Client; 10] = [
     Client {
         registry: Registry::Npm,
         package: "@opencode-ai/sdk",
@@ -97,6 +97,16 @@ pub const CLIENTS: [Client; 9] = [
         script: "opencode_methods.mjs",
         scenario: "opencode.toml",
         runs: &[(&["default"], File("opencode-methods-default.txt")), (&["v2"], File("opencode-methods-v2.txt"))],
+        rows: &[],
+    },
+    Client {
+        registry: Registry::Npm,
+        package: "acpx",
+        version: "0.1.15",
+        beside: &[],
+        script: "acpx.mjs",
+        scenario: "acp.toml",
+        runs: &[(&["approve"], Success), (&["deny"], Success)],
         rows: &[],
     },
     Client {

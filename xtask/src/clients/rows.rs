@@ -44,7 +44,8 @@ pub fn section(
     let (mut lines, mut counts, mut differ) = (Vec::new(), BTreeMap::new(), 0);
     for name in names {
         let [Some(one), Some(two)] = [runs[0].get(name), runs[1].get(name)] else { continue };
-        *counts.entry(one.score.as_str()).or_insert(0) += 1;
+        let hangs = one.without.starts_with("hung");
+        *counts.entry((hangs, one.score.as_str())).or_insert(0) += 1;
         if one.score != two.score {
             differ += 1;
             let both = format!("{} / {}", one.score, two.score);
@@ -54,10 +55,10 @@ pub fn section(
             lines.push(format!("| {name} | {} | {} | {after} | {} |", one.without, one.with, one.score));
         }
     }
-    let count = |score: &str| counts.get(score).copied().unwrap_or(0);
-    let ended = count("resolved") + count("stopped") + count("wrongly");
-    let hangs = ended + count("missed") + count("undecided");
-    let healthy = runs[0].values().filter(|cell| !cell.without.starts_with("hung")).count();
+    let count = |hangs: bool, score: &str| counts.get(&(hangs, score)).copied().unwrap_or(0);
+    let ended = count(true, "resolved") + count(true, "stopped") + count(true, "wrongly");
+    let hangs = ended + count(true, "missed") + count(true, "undecided");
+    let others = runs[0].values().filter(|cell| !cell.without.starts_with("hung")).count();
     let script = format!("tests/clients/{}", client.script);
     let program = installed.program.file_name().unwrap_or_default().to_string_lossy();
     let call = if client.script.ends_with(".sh") {
@@ -73,8 +74,8 @@ pub fn section(
     };
     Ok(format!(
         "## {} {}, {}\n\nFrom {}. {}\n\n    rehang wrapper --deadline {} --speed {SPEED} --terminal {} -- {call}\n\n\
-         It ends {ended} of {hangs} hangs ({} told wrongly), and harms {} of {healthy} healthy runs. Rows in which two runs \
-         differ: {differ}.\n{table}",
+         It ends {ended} of {hangs} hangs ({} told wrongly); of {others} runs that do not hang it harms {}, and tells {} as \
+         something else. Rows in which two runs differ: {differ}.\n{table}",
         client.package,
         client.version,
         row.argument,
@@ -82,8 +83,9 @@ pub fn section(
         row.about,
         row.deadline,
         row.terminal,
-        count("wrongly"),
-        count("harmed"),
+        count(true, "wrongly"),
+        count(false, "harmed"),
+        count(false, "wrongly"),
     ))
 }
 

@@ -113,6 +113,32 @@ pub(in crate::claude) const BEHAVIOURS: &[Behaviour] = &[
     b("stdin's end while a callback is awaited: the call runs", &[V1, V2], Recorded, "scenario/io-hook-eof"),
     b("stdin's end while a callback is awaited: the call is cancelled", &[V21], Recorded, "scenario/io-hook-eof"),
     b("an interrupt while a callback is awaited", ALL, Recorded, "scenario/io-hook-interrupt"),
+    b(
+        "a Notification hook is told of a call that is asked about for 6 s; nothing waits for it, and an interrupt leaves it",
+        &[V21],
+        Recorded,
+        "scenario/io-notification, scenario/io-notification-silent, scenario/io-notification-answered, \
+         scenario/io-notification-question",
+    ),
+    b("no Notification hook within 9 s of an ask", &[V1, V2], Recorded, "scenario/io-notification-silent"),
+    b(
+        "a Notification hook of the settings is not shown on the wire",
+        &[V21],
+        Recorded,
+        "scenario/io-notification-settings",
+    ),
+    b("a host's callbacks of SessionStart are never called", ALL, Recorded, "scenario/io-hook-ends"),
+    b("a host's callbacks of SessionEnd are never called", &[V1, V21], Recorded, "scenario/io-hook-ends"),
+    b("a host's callback of SessionEnd fails: its stream is closed by then", &[V2], Recorded, "scenario/io-hook-ends"),
+    b(
+        "settings of the user, the project and the folder's own, and of --settings FILE; --setting-sources leaves some out",
+        ALL,
+        Recorded,
+        "command-line/settings-user, command-line/settings-project, command-line/settings-local, command-line/settings-file, \
+         command-line/settings-project-sources-user, command-line/settings-sources-empty",
+    ),
+    b("a settings file that is not there: exit code 1", ALL, Recorded, "command-line/settings-missing"),
+    b("options that a release does not have are refused", ALL, Recorded, "command-line/options"),
     b("mcp_status, set_model, set_permission_mode, interrupt without a turn", ALL, Recorded, "scenario/io-control"),
     b(
         "a control request that it does not know is not answered, get_context_usage among them",

@@ -6,13 +6,16 @@
 use super::settings::{Event, Hook, What};
 use super::texts;
 use super::verdict::{HookEnd, Permission, Reason, Verdict};
-use crate::claude::calls::{Outcome, State};
+use crate::claude::calls::{Call, Outcome, State};
 use crate::claude::engine::{BLOCKED, Conv, Effect, Engine, Phase};
 use crate::claude::release::{Release, STOPS_BLOCKED_MAX};
 use crate::claude::texts::{CANCELLED, schema_order};
 use crate::claude::writer::Decision;
 use rehang_scenario::{Canon, VTime};
 use serde_json::{Value, json};
+
+/// What a notice is about.
+const ASKED: &str = "permission_prompt";
 
 /// What waits for hooks.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +36,8 @@ pub(in crate::claude) enum Gate {
     SubagentStop(Conv, String),
     /// The end of the process.
     End,
+    /// Nothing: somebody is told of a call that is asked about.
+    Notice(String),
 }
 
 /// The hooks of a session.
@@ -41,6 +46,8 @@ pub(in crate::claude) struct Hooks {
     all: Vec<Hook>,
     waiting: Vec<Waiting>,
     begun: u32,
+    /// The calls that are asked about, and when hooks are told of it.
+    due: Vec<(VTime, String)>,
     /// How often in a row hooks have kept the turn from ending.
     stops_blocked: u32,
     /// A hook has said that the turn ends after the calls that run.
@@ -76,10 +83,10 @@ impl Hooks {
         Hooks { all, ..Hooks::default() }
     }
 
-    /// Adds those of a host; returns whether there are any.
-    pub fn add(&mut self, more: Vec<Hook>) -> bool {
+    /// Adds those of a host or of files; returns whether there are any.
+    pub fn add(&mut self, release: Release, more: Vec<Hook>) -> bool {
         let some = !more.is_empty();
-        self.all.extend(more);
+        self.all.extend(more.into_iter().filter(|hook| hook.is_run_by(release)));
         some
     }
 
@@ -95,7 +102,8 @@ impl Hooks {
 
     /// What it waits for, in one word, if it waits for hooks.
     pub fn waits_on(&self) -> Option<&'static str> {
-        let running = self.waiting.iter().flat_map(|waiting| &waiting.running).next()?;
+        let waiting = self.waiting.iter().filter(|waiting| !matches!(waiting.gate, Gate::Notice(_)));
+        let running = waiting.flat_map(|waiting| &waiting.running).next()?;
         Some(if matches!(running.what, What::Callback(_)) { "message" } else { "child" })
     }
 
@@ -105,12 +113,16 @@ impl Hooks {
             all: _, // not compared: they are the settings', and a host names its own before its first prompt
             waiting,
             begun: _, // not compared: numbers of hooks are names, and a running one is known by its process
+            due,
             stops_blocked,
             ends_turn,
             added,
             prompt_id: _, // not compared: it only names a prompt
         } = self;
         canon.num((*stops_blocked).into()).flag(*ends_turn).num((*added).into());
+        canon.list(due, |canon, (at, call)| {
+            canon.deadline(Some(*at)).text(call);
+        });
         canon.list(waiting, |canon, Waiting { gate, running, verdict }| {
             canon.text(&format!("{:?}", (gate, verdict)));
             canon.list(running, |canon, RunningHook { id, what, wire, shown, until }| {
@@ -119,9 +131,10 @@ impl Hooks {
         });
     }
 
-    /// When the next callback is given up.
+    /// When the next callback is given up, or the next notice is due.
     pub fn deadline(&self) -> Option<VTime> {
-        self.waiting.iter().flat_map(|waiting| &waiting.running).filter_map(|running| running.until).min()
+        let limits = self.waiting.iter().flat_map(|waiting| &waiting.running).filter_map(|running| running.until);
+        limits.chain(self.due.iter().map(|(at, _)| *at)).min()
     }
 }
 
@@ -151,7 +164,7 @@ impl Engine {
             self.hooks.begun += 1;
             let (id, until) = (self.hooks.begun, now + hook.limit.unwrap_or(usual));
             let shown = matches!(hook.what, What::Command(_))
-                && event != Event::SessionEnd
+                && !matches!(event, Event::SessionEnd | Event::Notification)
                 && self.config.release.shows_hook(event == Event::SessionStart, self.config.args.hook_events);
             let (mut wire, mut limit) = (String::new(), None);
             match &hook.what {
@@ -159,8 +172,11 @@ impl Engine {
                     self.counted.requests += 1;
                     wire = format!("req_{}", self.counted.requests);
                     limit = Some(until).filter(|_| self.config.release.limits_callbacks());
-                    let request = self.writer.hook_callback(&wire, callback, &told, &tool_use);
-                    self.effects.push(Effect::Emit(request));
+                    // a host that has closed its end is not asked: its callback fails at once
+                    if self.stdin_open {
+                        let request = self.writer.hook_callback(&wire, callback, &told, &tool_use);
+                        self.effects.push(Effect::Emit(request));
+                    }
                 }
                 What::Command(command) => {
                     if shown && self.config.release == Release::V2_1_329 {
@@ -176,9 +192,31 @@ impl Engine {
         }
         self.hooks.waiting.push(Waiting { gate, running, verdict: Verdict::default() });
         if !self.stdin_open {
-            self.callbacks_lost(now);
+            self.callbacks_lost(now, texts::STREAM_CLOSED);
         }
         true
+    }
+
+    /// The host is asked about a call: if it does not answer in time, hooks are told.
+    pub(in crate::claude) fn notice_later(&mut self, now: VTime, call: &str) {
+        let (event, subject) = self.subject(&Gate::Notice(call.to_owned()));
+        let heard = self.hooks.all.iter().any(|hook| hook.is_for(event, &subject));
+        if let Some(after) = self.config.release.notice_after().filter(|_| heard) {
+            self.hooks.due.push((now + after, call.to_owned()));
+        }
+    }
+
+    /// Calls that have been asked about for long enough; one that is answered by now is not told of.
+    pub(in crate::claude) fn give_notice(&mut self, now: VTime) {
+        let (due, later) = std::mem::take(&mut self.hooks.due).into_iter().partition(|(at, _)| *at <= now);
+        self.hooks.due = later;
+        let due: Vec<(VTime, String)> = due;
+        for (_, call) in due {
+            let is_asked = |of: &Call| of.id == call && matches!(of.state, State::Asking(_));
+            if self.calls.iter().any(is_asked) {
+                self.hooked(now, Gate::Notice(call));
+            }
+        }
     }
 
     /// A hook's command has ended.
@@ -246,8 +284,15 @@ impl Engine {
         }
     }
 
-    /// The host cannot answer its callbacks any more.
-    pub(in crate::claude) fn callbacks_lost(&mut self, now: VTime) {
+    /// The host has closed its end, so that it cannot answer the callbacks that it was asked.
+    pub(in crate::claude) fn callbacks_closed(&mut self, now: VTime) {
+        self.callbacks_lost(now, texts::STREAM_CLOSED_EARLY);
+    }
+
+    /// The host cannot answer its callbacks any more, for this reason.
+    fn callbacks_lost(&mut self, now: VTime, because: &str) {
+        // nothing is said of a notice
+        self.hooks.waiting.retain(|waiting| !matches!(waiting.gate, Gate::Notice(_)));
         let running = self.hooks.waiting.iter().flat_map(|waiting| &waiting.running);
         let callbacks = running.filter(|running| matches!(running.what, What::Callback(_)));
         let lost: Vec<String> = callbacks.map(|running| running.wire.clone()).collect();
@@ -264,7 +309,7 @@ impl Engine {
                 self.go_on(now, &call);
                 continue;
             }
-            let why = texts::callback_failed(&callback, texts::STREAM_CLOSED_EARLY);
+            let why = texts::callback_failed(&callback, because);
             self.effects.push(Effect::Complain(why));
             self.hook_ended(now, id, &HookEnd::default());
         }
@@ -273,7 +318,12 @@ impl Engine {
     /// An interrupt ends all hooks; returns the calls that waited for theirs.
     pub(in crate::claude) fn end_hooks(&mut self) -> Vec<String> {
         let mut calls = Vec::new();
-        for Waiting { gate, running, .. } in std::mem::take(&mut self.hooks.waiting) {
+        // a notice of an ask that is taken back is not
+        let is_notice = |waiting: &Waiting| matches!(waiting.gate, Gate::Notice(_));
+        let (notices, ended) = std::mem::take(&mut self.hooks.waiting).into_iter().partition(is_notice);
+        self.hooks.waiting = notices;
+        let ended: Vec<Waiting> = ended;
+        for Waiting { gate, running, .. } in ended {
             for hook in running {
                 let effect = match hook.what {
                     What::Callback(_) => Effect::Emit(self.writer.cancel(&hook.wire)),
@@ -340,7 +390,7 @@ impl Engine {
             }
             Gate::Stop(text) => self.after_stop(now, &text, &verdict),
             Gate::SubagentStop(conv, text) => self.subagent_ended(now, conv, &text, false),
-            Gate::End => {}
+            Gate::End | Gate::Notice(_) => {}
         }
     }
 
@@ -436,6 +486,7 @@ impl Engine {
             Gate::Stop(_) => (Event::Stop, String::new()),
             Gate::SubagentStop(..) => (Event::SubagentStop, String::new()),
             Gate::End => (Event::SessionEnd, "other".to_owned()),
+            Gate::Notice(_) => (Event::Notification, ASKED.to_owned()),
         }
     }
 
@@ -485,6 +536,11 @@ impl Engine {
                 }
             }
             Gate::End => add("reason", json!("other")),
+            Gate::Notice(id) => {
+                let tool = call(id).map(|call| call.name.as_str()).unwrap_or_default();
+                add("message", json!(texts::asked_about(tool)));
+                add("notification_type", json!(ASKED));
+            }
         }
         told
     }

@@ -14,6 +14,6 @@ pub(super) use behaviours::BEHAVIOURS;
 pub(super) use gate::{Gate, Hooks};
 pub(super) use run::HookRun;
 pub use settings::Command;
-pub(super) use settings::{named_by_host, of_settings};
+pub(super) use settings::{named_by_host, of_files, of_settings};
 pub use verdict::HookEnd;
 pub(super) use verdict::Reason;

@@ -1,8 +1,10 @@
-//! Which hooks there are: those of `--settings` and those of a host's `initialize`.
+//! Which hooks there are: those of settings, on the command line or in files, and those of a host's `initialize`.
 //!
-//! Invariant: of a settings file only what is written on the command line itself is read. A command that is not
-//! `fake-tool --plays STEPS -- NAME` cannot be started on a stage, and is left out.
+//! Invariant: a command that is not `fake-tool --plays STEPS -- NAME` cannot be started on a stage, and is left out.
 
+use crate::claude::args::Args;
+use crate::claude::release::Release;
+use rehang_os::os::Os;
 use rehang_scenario::{Span, turns::Step};
 use serde_json::Value;
 
@@ -25,10 +27,12 @@ pub(in crate::claude) enum Event {
     SubagentStop,
     /// Before the process ends.
     SessionEnd,
+    /// While the host leaves an ask unanswered; 2.1.329 alone.
+    Notification,
 }
 
 impl Event {
-    const ALL: [Event; 8] = [
+    const ALL: [Event; 9] = [
         Event::SessionStart,
         Event::UserPromptSubmit,
         Event::PreToolUse,
@@ -37,6 +41,7 @@ impl Event {
         Event::Stop,
         Event::SubagentStop,
         Event::SessionEnd,
+        Event::Notification,
     ];
 
     /// Its name in settings and on the wire.
@@ -50,6 +55,7 @@ impl Event {
             Event::Stop => "Stop",
             Event::SubagentStop => "SubagentStop",
             Event::SessionEnd => "SessionEnd",
+            Event::Notification => "Notification",
         }
     }
 }
@@ -68,6 +74,13 @@ pub(in crate::claude) struct Hook {
 }
 
 impl Hook {
+    /// Whether this release ever runs it: of a host's callbacks at the session's end only 2.0.77 does (recorded). Those at its
+    /// start are never run, since a host names them when it has begun.
+    pub fn is_run_by(&self, release: Release) -> bool {
+        let at_end = matches!(self.what, What::Callback(_)) && self.event == Event::SessionEnd;
+        !at_end || release == Release::V2_0_77
+    }
+
     /// Whether it is run at this event with this subject.
     pub fn is_for(&self, event: Event, subject: &str) -> bool {
         let all = matches!(self.matcher.as_str(), "" | "*" | ".*");
@@ -131,6 +144,36 @@ pub(in crate::claude) fn named_by_host(request: &Value) -> Vec<Hook> {
             add(What::Callback(id.to_owned()), limit(&group["timeout"]));
         }
     })
+}
+
+/// The settings of files: that of `--settings`, and those of the user, the project and the machine's own that are not
+/// left out by `--setting-sources`. A stage has no files. Of the user's own only that of `CLAUDE_CONFIG_DIR` is read,
+/// so that a fake does not depend on how its user has set up the real one.
+///
+/// # Errors
+/// What is said of a file that is not there.
+pub(in crate::claude) fn of_files(os: &dyn Os, args: &Args, release: Release) -> Result<Vec<Hook>, String> {
+    let Some(folder) = os.cwd() else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    let user = os.env("CLAUDE_CONFIG_DIR").map(|config| format!("{config}/settings.json"));
+    let project = |name: &str| Some(format!("{folder}/.claude/{name}"));
+    for (source, path) in
+        [("user", user), ("project", project("settings.json")), ("local", project("settings.local.json"))]
+    {
+        let is_read = args.sources.as_ref().is_none_or(|sources| sources.iter().any(|named| named == source));
+        let text = path.filter(|_| is_read).and_then(|path| os.file(&path));
+        all.extend(text.map(|text| of_settings(&text)).unwrap_or_default());
+    }
+    let Some(named) = args.settings.as_deref().filter(|text| !is_object(text)) else { return Ok(all) };
+    let path = if named.starts_with('/') { named.to_owned() } else { format!("{folder}/{named}") };
+    let shown = if release == Release::V2_1_329 { &path } else { named };
+    let text = os.file(&path).ok_or_else(|| format!("Error: Settings file not found: {shown}"))?;
+    all.extend(of_settings(&text));
+    Ok(all)
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }
 
 fn hooks(of: &Value, each: impl Fn(&Value, &mut dyn FnMut(What, Option<Span>))) -> Vec<Hook> {

@@ -2,6 +2,9 @@
 
 use crate::claude::release::Release;
 
+/// Why a callback fails whose host had closed its end before.
+pub(super) const STREAM_CLOSED: &str = "Stream closed";
+
 /// What a host's callback failed with when its stdin ended.
 pub(in crate::claude) const STREAM_CLOSED_EARLY: &str = "Tool permission stream closed before response received";
 /// 2.1.329's warning about a command that did not end in time.
@@ -52,4 +55,9 @@ pub(in crate::claude) fn callback_invalid(event: &str, callback: &str) -> String
         "{event}: Hook callback {callback} failed: the SDK host replied with an error or an invalid answer. Its answer \
          was treated as empty."
     )
+}
+
+/// What a Notification hook is told of a call that is asked about.
+pub(super) fn asked_about(tool: &str) -> String {
+    format!("Claude needs your permission to use {tool}")
 }

@@ -17,7 +17,7 @@ use rehang_model_server::Script;
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::text::counted;
 use rehang_scenario::turns::{Response, Turn};
-use rehang_scenario::{Agent, Fault, Terminal};
+use rehang_scenario::{Agent, Fault, Terminal, agents::CLAUDE};
 use rehang_upstream::agents;
 use rehang_upstream::plan::{self, Cell, Named};
 use rehang_wire::model::ModelEvent;
@@ -152,6 +152,8 @@ impl Drift {
         let scenario = as_run(cell);
         let version = &cell.key.version;
         let live = live(cell, &scenario, recipe, installed, ROUTES_MAX)?;
+        // a scenario of one turn is given a minute, which a busy machine needs for two hundred calls
+        let live = rehang_live::Cell { deadline: ROUTES_MAX, ..live };
         let report = rehang_live::run_asking(&live).map_err(|error| Why::Fault(error.to_string()))?;
         let Some(answers) = report.routes else {
             return Err(Why::Fault(format!("its routes were not asked: {}", report.problems.join("; "))));
@@ -196,7 +198,9 @@ fn flags_of(cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compa
     }
     let (agent, stands_in) = played_by(&recorded.scenario.agent)?;
     let persona = rehang_fakes::registry::persona(&agent);
-    let argv = rehang_fakes::registry::argv(&agent, &[], "go");
+    let release = agent.release().filter(|_| *agent.kind() == CLAUDE);
+    let named: Vec<String> = release.into_iter().flat_map(|release| ["--as".to_owned(), release.to_owned()]).collect();
+    let argv = rehang_fakes::registry::argv(&agent, &named, "go");
     let accepts = |words: &[String]| {
         let line: Vec<String> = argv.iter().skip(1).chain(words).cloned().collect();
         persona.called(&line).is_some()
@@ -244,10 +248,10 @@ fn route_scenario() -> Result<Named, CommandError> {
         mechanism = "F1"
         agent     = {{ opencode = {{ as = "1.2.15", mode = "serve" }} }}
         terminals = ["null"]
-        turns     = [{{ say = "{}" }}]
+        turns     = [{{ say = "{says}" }}, {{ say = "{says}" }}, {{ say = "{says}" }}]
         expect    = [{{ outcome = "completed" }}]
         "#,
-        routes::SAYS
+        says = routes::SAYS
     );
     named("routes", &text)
 }

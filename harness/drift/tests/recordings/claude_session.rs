@@ -131,6 +131,59 @@ fn an_interrupt_takes_the_ask_back_first() {
     assert_eq!(session.messages().len(), before + 5);
 }
 
+/// Recorded: 6.0 s after the ask in io-notification; none in the recordings of the older two.
+#[test]
+fn hooks_are_told_of_an_ask_after_six_seconds() {
+    for (version, told_ms) in [("1.0.128", None), ("2.0.77", None), ("2.1.329", Some(6_000))] {
+        let turns = vec![Turn::Bash(bash(true, vec![])), say("never")];
+        let mut session = Setup::new(version, HOST, turns, Terminal::Pipe).run();
+        session.send(&json!({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize",
+            "hooks": {"Notification": [{"matcher": null, "hookCallbackIds": ["told"]}]}}}));
+        session.send(&claude::user("go"));
+        assert_eq!(session.last()["request"]["subtype"], "can_use_tool", "{version}");
+        let asked = session.now;
+        let told = session.tick().then(|| session.now.since(asked).as_ms());
+        assert_eq!(told, told_ms, "{version}");
+        let request = session.last()["request"].clone();
+        assert_eq!(request["subtype"] == "hook_callback", told_ms.is_some(), "{version}: {request}");
+        assert!(session.waits_for("permission"), "{version}: nothing waits for the hook");
+    }
+}
+
+/// Seen with a command that kept its stdin: 2.1.329 ran it, the older two did not in 9 s.
+#[test]
+fn a_command_of_the_settings_is_told_of_an_ask_too() {
+    for version in ["1.0.128", "2.0.77", "2.1.329"] {
+        let mut setup = Setup::new(version, HOST, vec![Turn::Bash(bash(true, vec![])), say("never")], Terminal::Pipe);
+        let command = json!({"type": "command", "command": "fake-tool --plays '[]' -- noted"});
+        let settings = json!({"hooks": {"Notification": [{"hooks": [command]}]}});
+        setup.args.extend(["--settings".to_owned(), settings.to_string()]);
+        let mut session = setup.run();
+        session.send(&claude::user("go"));
+        let before = session.messages().len();
+        session.tick();
+        let is_run = session.spawned.iter().skip(1).any(|line| line.contains("noted"));
+        assert_eq!(is_run, version == "2.1.329", "{version}: {:?}", session.spawned);
+        assert_eq!(session.messages().len(), before, "{version}: nothing is said of it");
+    }
+}
+
+/// Recorded in io-hook-ends: 2.0.77 alone calls it, and cannot reach its host any more.
+#[test]
+fn a_hosts_callback_at_the_end_fails_in_one_release_and_is_not_called_in_the_others() {
+    for version in ["1.0.128", "2.0.77", "2.1.329"] {
+        let mut session = Setup::new(version, HOST, vec![say("Hello.")], Terminal::Pipe).run();
+        session.send(&json!({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize",
+            "hooks": {"SessionEnd": [{"matcher": null, "hookCallbackIds": ["h_end"]}]}}}));
+        session.send(&claude::user("go"));
+        session.close();
+        assert_eq!(session.exit, Some(Exit::Code(0)), "{version}");
+        assert!(!session.messages().iter().any(|message| message["type"] == "control_request"), "{version}");
+        let failed = session.err.contains("Error in hook callback h_end: Error: Stream closed");
+        assert_eq!(failed, version == "2.0.77", "{version}: {}", session.err);
+    }
+}
+
 #[test]
 fn stdin_that_ends_while_asked_ends_the_ask() {
     let turns = vec![Turn::Bash(bash(true, Vec::new())), Turn::Bash(bash(true, Vec::new())), say("gave up")];

@@ -6,6 +6,7 @@ mod claude_session;
 mod codex_golden;
 mod gemini_golden;
 mod opencode;
+mod opencode_acp_golden;
 mod opencode_golden;
 mod opencode_routes;
 mod opencode_run_golden;

@@ -337,6 +337,10 @@ impl Os for RealOs {
         self.scheduler.is_none().then(own).flatten()
     }
 
+    fn file(&self, path: &str) -> Option<String> {
+        self.scheduler.is_none().then(|| std::fs::read_to_string(path).ok()).flatten()
+    }
+
     fn role(&self) -> &str {
         &self.role
     }

@@ -1,4 +1,5 @@
-//! The routes of a `/doc` that are no `GET`s: in which order each is called once, with which body, and what it answered.
+//! The routes of a `/doc` that are no `GET`s: in which order each is called, with which body, and what it answered. Each is
+//! called with an empty body, and those that clients use with one that they would send, too.
 //!
 //! Invariant: a release and a fake are called alike, since both are called by this list; what ends a session or the
 //! server comes last.
@@ -18,7 +19,8 @@ pub struct Called {
     pub shape: Option<Shape>,
 }
 
-/// Routes as `POST /session/{sessionID}/fork`, and what each answered; a route that had not answered in time is missing.
+/// Routes as `POST /session/{sessionID}/fork`, or with the body of the call after them, and what each answered; a route that
+/// had not answered in time is missing.
 pub type Calls = BTreeMap<String, Called>;
 
 /// What a server answered to all of it.
@@ -34,7 +36,7 @@ pub struct RouteAnswers {
 /// One call of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The method and the path as `/doc` has them.
+    /// The method and the path as `/doc` has them, and the body if it is one of [`BODIES`].
     pub name: String,
     /// The method in capitals.
     pub method: String,
@@ -46,12 +48,43 @@ pub struct Call {
 
 /// A path that no release has.
 const NOWHERE: &str = "/rehang/nowhere";
-/// Parts of paths that are not called: they log in at a vendor, install something, publish something, take the
-/// connection for something else, or take the server's state elsewhere, after which it answers nothing more.
-const LEFT_OUT: [&str; 8] =
-    ["oauth", "/auth", "upgrade", "/share", "github", "/connect", "/sync/", "/experimental/workspace"];
-/// What comes last, in this order.
-const LAST: [&str; 3] = ["DELETE /session/{sessionID}", "POST /instance/dispose", "POST /global/dispose"];
+/// Parts of paths that are not called: they log in at a vendor, install something, publish something, or take the
+/// connection for something else.
+const LEFT_OUT: [&str; 6] = ["oauth", "/auth", "upgrade", "/share", "github", "/connect"];
+/// Bodies that clients send. `SESSION` is the id of the session. A prompt that wants no reply is not waited for.
+const BODIES: [(&str, &str); 15] = [
+    ("POST /session", r#"{"title":"named"}"#),
+    ("PATCH /session/{sessionID}", r#"{"title":"other"}"#),
+    ("POST /session/{sessionID}/message", r#"{"parts":[{"type":"text","text":"go"}]}"#),
+    ("POST /session/{sessionID}/prompt_async", r#"{"noReply":true,"parts":[{"type":"text","text":"go"}]}"#),
+    ("POST /session/{sessionID}/permissions/{permissionID}", r#"{"response":"reject"}"#),
+    ("POST /permission/{requestID}/reply", r#"{"reply":"reject","message":"no"}"#),
+    ("POST /question/{requestID}/reply", r#"{"answers":[["a"]]}"#),
+    ("POST /api/session/{sessionID}/permission/{requestID}/reply", r#"{"reply":"once"}"#),
+    ("POST /api/session/{sessionID}/question/{requestID}/reply", r#"{"answers":[["a"]]}"#),
+    ("POST /log", r#"{"service":"rehang","level":"info","message":"hello"}"#),
+    ("POST /tui/append-prompt", r#"{"text":"hello"}"#),
+    ("POST /tui/execute-command", r#"{"command":"session_list"}"#),
+    ("POST /tui/publish", r#"{"type":"tui.prompt.append","properties":{"text":"hello"}}"#),
+    ("POST /tui/select-session", r#"{"sessionID":"SESSION"}"#),
+    ("POST /tui/show-toast", r#"{"message":"hello","variant":"info"}"#),
+];
+/// What comes last, in this order: it takes the server's state elsewhere or ends it, after which some releases answer
+/// nothing more.
+const LAST: [&str; 12] = [
+    "POST /experimental/workspace",
+    "DELETE /experimental/workspace/{id}",
+    "POST /experimental/workspace/{id}/session-restore",
+    "POST /experimental/workspace/sync-list",
+    "POST /experimental/workspace/warp",
+    "POST /sync/history",
+    "POST /sync/start",
+    "POST /sync/replay",
+    "POST /sync/steal",
+    "DELETE /session/{sessionID}",
+    "POST /instance/dispose",
+    "POST /global/dispose",
+];
 
 impl Called {
     /// An answer with this status and body.
@@ -67,7 +100,10 @@ pub fn called_routes(doc: &Value) -> Vec<String> {
     for (path, methods) in doc["paths"].as_object().into_iter().flatten() {
         for method in ["post", "put", "patch", "delete"].iter().filter(|method| !methods[**method].is_null()) {
             if !LEFT_OUT.iter().any(|part| path.contains(part)) {
-                all.push(format!("{} {path}", method.to_uppercase()));
+                let route = format!("{} {path}", method.to_uppercase());
+                let bodies = BODIES.iter().filter(|(of, _)| same_route(of, &route));
+                all.extend(bodies.map(|(_, body)| format!("{route} {body}")));
+                all.push(route);
             }
         }
     }
@@ -82,9 +118,13 @@ pub fn calls<'r>(routes: impl IntoIterator<Item = &'r String>, session: &str, me
     all
 }
 
-fn call(route: &str, session: &str, message: &str) -> Option<Call> {
+fn call(name: &str, session: &str, message: &str) -> Option<Call> {
+    let (route, given) = match name.split_once(" {") {
+        Some((route, given)) => (route, Some(format!("{{{given}").replace("SESSION", session))),
+        None => (name, None),
+    };
     let (method, path) = route.split_once(' ')?;
-    let (method, name) = (method.to_owned(), route.to_owned());
+    let (method, name) = (method.to_owned(), name.to_owned());
     let mut target = String::new();
     let mut before = "";
     for segment in path.split('/').skip(1) {
@@ -101,12 +141,12 @@ fn call(route: &str, session: &str, message: &str) -> Option<Call> {
         before = segment;
     }
     let body = match () {
-        () if name.ends_with("/question/{requestID}/reply") => json!({ "answers": [] }),
-        () if name.ends_with("/permission/{requestID}/reply") => json!({ "reply": "once" }),
-        () if name.contains("/permissions/{permissionID}") => json!({ "response": "once" }),
+        () if route.ends_with("/question/{requestID}/reply") => json!({ "answers": [] }),
+        () if route.ends_with("/permission/{requestID}/reply") => json!({ "reply": "once" }),
+        () if route.contains("/permissions/{permissionID}") => json!({ "response": "once" }),
         () => json!({}),
     };
-    let body = if method == "GET" { String::new() } else { body.to_string() };
+    let body = if method == "GET" { String::new() } else { given.unwrap_or_else(|| body.to_string()) };
     Some(Call { name, method, target, body })
 }
 
@@ -147,12 +187,15 @@ mod tests {
             [
                 ("GET", "/rehang/nowhere"),
                 ("PATCH", "/session/ses_1"),
+                ("PATCH", "/session/ses_1"),
+                ("POST", "/question/que_none/reply"),
                 ("POST", "/question/que_none/reply"),
                 ("POST", "/rehang/nowhere"),
                 ("DELETE", "/session/ses_1"),
                 ("POST", "/instance/dispose"),
             ]
         );
-        assert_eq!([&all[0].body, &all[2].body], ["", r#"{"answers":[]}"#]);
+        let bodies: Vec<&str> = all[..5].iter().map(|call| call.body.as_str()).collect();
+        assert_eq!(bodies, ["", "{}", r#"{"title":"other"}"#, r#"{"answers":[]}"#, r#"{"answers":[["a"]]}"#]);
     }
 }
