@@ -92,8 +92,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a time limit ends the child's group: nobody holds its pipe any more", &[V58], "scenario/bash-group"),
     recorded("what runs in the background is ended with the process, by SIGKILL", NEW, "scenario/background"),
     recorded("a command outside of the sandbox is refused: nobody is asked", ALL, "json-escalated"),
-    recorded("a patch in a read-only sandbox is refused, in these words", &[V45, V58, V169], "scenario/patch"),
-    read("a patch in a read-only sandbox is refused, in these words", &[V116], "measured: `rehang upstream`"),
+    recorded("a patch in a read-only sandbox is refused, in these words", ALL, "scenario/patch"),
     recorded("a question is no tool", OLD, "json-question"),
     recorded("a question is unavailable in Default mode", NEW, "json-question"),
     read(
