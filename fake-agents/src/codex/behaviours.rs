@@ -95,9 +95,10 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a patch in a read-only sandbox is refused, in these words", ALL, "scenario/patch"),
     recorded("a question is no tool", OLD, "json-question"),
     recorded("a question is unavailable in Default mode", NEW, "json-question"),
+    recorded("no subagents: the call is unsupported", OLD, "scenario/subagent"),
     read(
         "a subagent is not played: its call is unsupported",
-        ALL,
+        NEW,
         "its subagents run beside their parent: UPSTREAM.md",
     ),
     recorded("a stream that breaks is asked for again, five times", ALL, "json-cut-retried, plain-cut-retried"),
