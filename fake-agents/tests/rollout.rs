@@ -3,7 +3,8 @@
 //! Each file of tests/golden/codex-VERSION/rollout is what the release had in `$CODEX_HOME/sessions` after it had run in
 //! the sandbox (a recipe whose program is a shell that runs the release and then prints the file): `text`, `bash`
 //! (`bash-permission`) and `fails` (`model-500`) of scenarios/upstream after their ends, `in-tool` and `interrupted`
-//! (`bash-never-ends`) while its command runs and after a SIGINT, `resume` after a second run with `resume ID`, `elsewhere` after one with `resume --last` in another folder. Instants and
+//! (`bash-never-ends`) while its command runs and after a SIGINT, `killed` after a SIGKILL and a
+//! second run with `resume ID`, `resume` after two runs, `elsewhere` after one with `resume --last` in another folder. Instants and
 //! ids are masked, and texts of more than 300 characters are `…`: the vendor's instructions.
 
 use rehang_logs::{Format, Options, Verdict, import};
@@ -309,6 +310,12 @@ fn played(version: &str, name: &str) -> String {
         }
         "in-tool" => once(of_scenario(version, "bash-never-ends"), &[ALLOWED, "go"], Until::Command),
         "interrupted" => once(of_scenario(version, "bash-never-ends"), &[ALLOWED, "go"], Until::Interrupt),
+        "killed" => {
+            let plan = || of_scenario(version, "bash-never-ends");
+            let events = ran(Some(&home), &plan(), &[ALLOWED, "one"], Until::Command);
+            let id = events[0]["thread_id"].as_str().expect("its id").to_owned();
+            once(plan(), &[ALLOWED, "resume", &id, "two"], Until::End);
+        }
         "resume" => {
             let events = ran(Some(&home), &plan(version, two_responses(), Vec::new()), &[ALLOWED, "one"], Until::End);
             let id = events[0]["thread_id"].as_str().expect("its id").to_owned();
@@ -333,7 +340,7 @@ fn played(version: &str, name: &str) -> String {
     home.text()
 }
 
-const ALL: [&str; 7] = ["text", "bash", "fails", "in-tool", "interrupted", "resume", "elsewhere"];
+const ALL: [&str; 8] = ["text", "bash", "fails", "in-tool", "interrupted", "killed", "resume", "elsewhere"];
 
 #[test]
 fn a_rollout_is_the_one_that_was_recorded() {

@@ -128,6 +128,8 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a session is kept in a rollout file, line by line", ALL, "rollout/text, rollout/bash, rollout/in-tool"),
     recorded("what a rollout says of a failure and of an interrupt", ALL, "rollout/fails, rollout/interrupted"),
     recorded("resume of a session that is kept goes on with it, in its file", ALL, "rollout/resume"),
+    recorded("resume after a kill: the call is not kept, and the model makes it again", OLD, "rollout/killed"),
+    recorded("resume after a kill: the model is told that its call was aborted", NEW, "rollout/killed"),
     recorded("resume counts what was used from the session's beginning", NEW, "rollout/resume"),
     recorded("resume --last takes the last session of all", OLD, "rollout/elsewhere"),
     recorded("resume --last takes the last session of its folder", NEW, "rollout/elsewhere"),

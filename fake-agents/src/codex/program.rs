@@ -186,6 +186,7 @@ impl Fake {
         let Some(earlier) = earlier else { return false };
         self.messages = earlier.messages;
         self.nth = earlier.responses;
+        self.answer = earlier.answer;
         true
     }
 

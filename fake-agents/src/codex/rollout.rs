@@ -21,10 +21,14 @@ const CONTEXT_WINDOW: (u64, u64) = (272_000, 258_400);
 const ITEM: &str = "response_item";
 /// The kind of a line that holds an event.
 const EVENT: &str = "event_msg";
+/// What the model is told of a call that has no result in the file: its process was killed.
+const NO_RESULT: &str = "aborted";
 /// What the model will be told of an interrupt.
 const INTERRUPTED: &str = "The user interrupted the previous turn on purpose. Any running unified exec processes may still \
                            be running in the background. If any tools/commands were aborted, they may have partially \
                            executed";
+/// The kind of a line that says what a response used.
+const RECORD: &str = "token_usage_record";
 /// The model's name, and its provider's.
 const MODEL: (&str, &str) = ("gpt-5", "fake");
 
@@ -42,6 +46,8 @@ pub(super) struct Rollout {
     began: VTime,
     /// How many responses all its turns were charged for.
     charged: u32,
+    /// The same, as the records of single responses count it (0.169.0): they are kept before a call's end.
+    recorded: u32,
     /// Whether the model has begun to answer what it was asked last.
     heard: bool,
     /// What is kept only once the calls of its response have ended: the kind of line, and its payload.
@@ -55,6 +61,39 @@ pub(super) struct Earlier {
     pub messages: Vec<Message>,
     /// How many responses its model has given.
     pub responses: usize,
+    /// What its model was told last.
+    pub answer: String,
+    /// Calls that have no result so far.
+    calls: Vec<String>,
+}
+
+impl Earlier {
+    fn take(&mut self, message: Message) {
+        let by_model = message.role == "assistant";
+        let goes_on = self.messages.last().is_some_and(|last| last.role == "assistant");
+        self.responses += usize::from(by_model && !goes_on);
+        for part in &message.parts {
+            match part {
+                Part::Call(call) => self.calls.push(call.id.clone()),
+                Part::Result { id, text, .. } => {
+                    self.calls.retain(|call| call != id);
+                    self.answer.clone_from(text);
+                }
+                Part::Text(_) if !by_model => self.end_calls(),
+                Part::Text(_) => {}
+            }
+        }
+        self.messages.push(message);
+    }
+
+    /// Gives each call a result that has none.
+    fn end_calls(&mut self) {
+        for id in std::mem::take(&mut self.calls) {
+            NO_RESULT.clone_into(&mut self.answer);
+            let parts = vec![Part::Result { id, text: NO_RESULT.to_owned(), is_error: true }];
+            self.messages.push(Message { role: "user".to_owned(), parts });
+        }
+    }
 }
 
 /// Which session a command line wants.
@@ -87,6 +126,7 @@ impl Rollout {
             turns: 0,
             began: os.now(),
             charged: 0,
+            recorded: 0,
             heard: false,
             held: Vec::new(),
         };
@@ -156,27 +196,23 @@ impl Rollout {
     /// Takes an earlier session over.
     fn resumed(&mut self, text: &str) -> Earlier {
         let mut earlier = Earlier::default();
-        let mut speaks = false;
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             self.lines += 1;
             let payload = &line["payload"];
             match (line["type"].as_str(), payload["type"].as_str()) {
                 (Some("session_meta"), _) => payload["id"].as_str().unwrap_or(THREAD).clone_into(&mut self.thread),
                 (Some("turn_context"), _) => self.turns += 1,
-                (Some("event_msg"), Some("token_count")) if self.release.kept.names_turns() => {
-                    let input = payload["info"]["total_token_usage"]["input_tokens"].as_u64().unwrap_or_default();
-                    self.charged = u32::try_from(input / u64::from(TOKENS.0)).unwrap_or(u32::MAX);
+                (Some(EVENT), Some("token_count")) if self.release.kept.names_turns() => {
+                    self.charged = responses(&payload["info"]["total_token_usage"]);
                 }
-                (Some("response_item"), Some(kind)) => {
-                    let Some(message) = message(kind, payload) else { continue };
-                    let by_model = message.role == "assistant";
-                    earlier.responses += usize::from(by_model && !speaks);
-                    speaks = by_model;
-                    earlier.messages.push(message);
+                (Some(RECORD), _) => self.recorded = responses(&payload["thread_token_usage"]),
+                (Some(ITEM), Some(kind)) => {
+                    message(kind, payload).into_iter().for_each(|message| earlier.take(message))
                 }
                 _ => {}
             }
         }
+        earlier.end_calls();
         earlier
     }
 
@@ -274,15 +310,15 @@ impl Rollout {
 
     /// A response is whole, and is charged.
     pub fn responded(&mut self, os: &mut dyn Os) {
-        self.charged += 1;
+        (self.charged, self.recorded) = (self.charged + 1, self.recorded + 1);
         match self.release.kept {
             Kept::Kind => return self.held.insert(0, (EVENT, self.tokens())),
             Kept::Images | Kept::Tasks => return self.event(os, &self.tokens()),
             Kept::Items => {}
         }
         let record = json!({"thread_id": self.thread, "turn_id": self.turn(), "session_id": self.thread,
-            "root_turn_id": self.turn(), "usage": self.usage(1), "thread_token_usage": self.usage(self.charged)});
-        self.line(os, "token_usage_record", &record);
+            "root_turn_id": self.turn(), "usage": self.usage(1), "thread_token_usage": self.usage(self.recorded)});
+        self.line(os, RECORD, &record);
     }
 
     /// A command has ended.
@@ -468,6 +504,12 @@ impl Rollout {
 /// The wall clock, in milliseconds since 1970.
 fn ms(os: &dyn Os) -> u64 {
     os.epoch_ms().saturating_add(os.now().0)
+}
+
+/// How many responses were charged for this usage.
+fn responses(usage: &Value) -> u32 {
+    let input = usage["input_tokens"].as_u64().unwrap_or_default();
+    u32::try_from(input / u64::from(TOKENS.0)).unwrap_or(u32::MAX)
 }
 
 fn said(role: &str, kind: &str, text: &str) -> Value {
