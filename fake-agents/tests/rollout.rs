@@ -10,8 +10,8 @@
 use rehang_logs::{Format, Options, Verdict, import};
 use rehang_scenario::agents::CODEX;
 use rehang_scenario::plan::Plan;
-use rehang_scenario::turns::{Finish, Turn};
-use rehang_scenario::{Agent, Fault, load};
+use rehang_scenario::turns::{Finish, Step, Turn};
+use rehang_scenario::{Agent, Fault, Span, load};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -166,10 +166,26 @@ fn of_scenario(version: &str, name: &str) -> Plan {
     plan(version, scenario.turns, scenario.faults)
 }
 
-fn started(home: Option<&Home>, plan: &Plan, args: &[&str]) -> Child {
+/// The same, but its command ends by itself after 9 s, before `exec_command` reports that it runs on: an agent that is killed
+/// leaves it behind.
+fn ends_by_itself(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    for turn in &mut plan.turns {
+        if let Turn::Bash(bash) = turn {
+            bash.does = vec![Step::Sleep(Span::secs(9))];
+        }
+    }
+    plan
+}
+
+fn started(home: Option<&Home>, plan: &Plan, args: &[&str], until: Until) -> Child {
+    let plan = if until == Until::End { plan.clone() } else { ends_by_itself(plan) };
     let mut command = Command::new(env!("CARGO_BIN_EXE_rehang-fakes"));
     command.args(["fake-codex", "exec", "--json"]).args(args).env_clear().current_dir(std::env::temp_dir());
-    command.env("REHANG_PLAN", serde_json::to_string(plan).expect("JSON")).env("REHANG_SPEED", "50");
+    // a command that never ends meets its limit at once; any other must not meet it on a slow machine
+    let never_ends = plan.turns.iter().any(|turn| matches!(turn, Turn::Bash(bash) if bash.timeout.is_some()));
+    let speed = if never_ends && until == Until::End { "50" } else { "1" };
+    command.env("REHANG_PLAN", serde_json::to_string(&plan).expect("JSON")).env("REHANG_SPEED", speed);
     command.env("CODEX_HOME", home.map_or_else(String::new, |home| home.0.to_string_lossy().into_owned()));
     if home.is_none() {
         command.env_remove("CODEX_HOME");
@@ -179,7 +195,7 @@ fn started(home: Option<&Home>, plan: &Plan, args: &[&str]) -> Child {
 
 /// Runs it; returns the events that it printed.
 fn ran(home: Option<&Home>, plan: &Plan, args: &[&str], until: Until) -> Vec<Value> {
-    let mut child = started(home, plan, args);
+    let mut child = started(home, plan, args, until);
     let mut events = Vec::new();
     for line in BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok) {
         let event: Value = serde_json::from_str(&line).expect("an event");
