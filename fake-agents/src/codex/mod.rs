@@ -6,7 +6,7 @@
 //! (`approval: never`), and questions, which it does not offer.
 //!
 //! [`program`] is the process, `turn` the order of its turn, `shell` its commands, `models` its model's streams, `writer`
-//! its words. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
+//! its words, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
 //! says which.
 
 mod args;
@@ -16,6 +16,7 @@ mod laws;
 mod models;
 mod program;
 mod release;
+mod rollout;
 mod shell;
 mod turn;
 mod writer;

@@ -6,6 +6,7 @@
 use super::args::Args;
 use super::models::{Came, Model};
 use super::release::{Release, Shell};
+use super::rollout::{Rollout, Wanted};
 use super::shell::Running;
 use super::turn::{Call, Spoken};
 use super::writer::Writer;
@@ -36,6 +37,8 @@ pub(super) struct Fake {
     pub(super) phase: Phase,
     pub(super) model: Model,
     pub(super) writer: Writer,
+    /// The file of its session, if that is kept.
+    rollout: Option<Rollout>,
     pub(super) script: Vec<Response>,
     pub(super) tool_faults: Vec<(u32, ToolDoes)>,
     /// The scripted response, from 0, that the model repeats for ever.
@@ -100,6 +103,7 @@ impl Fake {
             phase: Phase::New,
             model: Model::new(&faults, model_port, args.idle),
             writer: Writer::new(release, args.json),
+            rollout: None,
             script: responses(&turns),
             tool_faults: faults.iter().filter_map(tool).collect(),
             repeats: rehang_wire::model::script::repeats(&faults),
@@ -124,7 +128,7 @@ impl Fake {
         }
         let tty = os.kind(STDIN) == FdKind::Tty;
         match &self.args.prompt {
-            Some(_) if tty || !self.release.reads_stdin_beside_prompt => self.start(os),
+            Some(_) if tty || self.args.resumes || !self.release.reads_stdin_beside_prompt => self.start(os),
             Some(_) => {
                 self.writer.reads_stdin();
                 self.phase = Phase::Stdin;
@@ -153,16 +157,44 @@ impl Fake {
             None if blank => return self.leave_with(os, "No prompt provided via stdin."),
             None => piped,
         };
-        if let Some(session) = self.args.session.clone().filter(|_| self.release.misses_session) {
-            // no earlier session is kept
+        if !self.finds_session(os)
+            && let Some(session) = self.args.session.clone().filter(|_| self.release.misses_session)
+        {
             let why = format!("no rollout found for thread id {session} (code -32600)");
             return self.leave_with(os, &format!("Error: thread/resume: thread/resume failed: {why}"));
         }
         self.writer.started(os.cwd(), self.args.sandbox, &prompt);
+        self.keep(os, |rollout, os| rollout.turn_begins(os, &prompt));
         self.messages.push(Message::text("user", &prompt));
         os.note(Fact::Session { id: super::turn::SESSION.to_owned(), parent: String::new() });
         os.note(Fact::Busy { session: super::turn::SESSION.to_owned(), busy: true });
         self.ask(os);
+    }
+
+    /// Opens what keeps its session, and takes an earlier one over; returns whether the one that is wanted was there.
+    fn finds_session(&mut self, os: &mut dyn Os) -> bool {
+        let wanted = match &self.args.session {
+            Some(id) => Wanted::Named(id),
+            None if self.args.last => Wanted::Last,
+            None => Wanted::New,
+        };
+        let Some((rollout, earlier)) = Rollout::open(os, self.release, self.args.sandbox, &wanted) else {
+            return false;
+        };
+        self.writer.goes_on(rollout.thread(), rollout.charged());
+        self.rollout = Some(rollout);
+        let Some(earlier) = earlier else { return false };
+        self.messages = earlier.messages;
+        self.nth = earlier.responses;
+        self.answer = earlier.answer;
+        true
+    }
+
+    /// Keeps something of the session, if that is kept.
+    pub(super) fn keep(&mut self, os: &mut dyn Os, what: impl FnOnce(&mut Rollout, &mut dyn Os)) {
+        if let Some(rollout) = &mut self.rollout {
+            what(rollout, os);
+        }
     }
 
     fn leave_with(&mut self, os: &mut dyn Os, why: &str) {
@@ -238,6 +270,8 @@ impl Fake {
     fn ended_by(&mut self, os: &mut dyn Os, sig: Sig) {
         let commands: Vec<_> = self.terminals.drain(..).chain(self.running.drain(..)).collect();
         if sig == Sig::Int {
+            let told = self.aborted(os, &commands);
+            self.keep(os, |rollout, os| rollout.turn_is_aborted(os, &told));
             commands.into_iter().for_each(|(run, _)| drop(run.kill(os, Sig::Kill)));
             self.phase = Phase::Leaving(self.release.exit_interrupted);
             return;
@@ -307,6 +341,7 @@ impl Program for Fake {
             phase,
             model,
             writer,
+            rollout: _,     // not compared: a stage's processes have no disk, and there is none
             script: _,      // not compared: it never changes
             tool_faults: _, // not compared: they never change; the calls are counted
             repeats: _,     // not compared: it never changes

@@ -19,7 +19,8 @@ pub struct Release {
     pub reads_to_the_end: bool,
     /// What becomes of a response that says of itself that it is incomplete.
     pub incomplete: Incomplete,
-    /// Whether `exec` reads a stdin that is no terminal to its end, though a prompt is given (0.169.0).
+    /// Whether `exec`, but not `exec resume`, reads a stdin that is no terminal to its end, though a prompt is given
+    /// (0.169.0).
     pub reads_stdin_beside_prompt: bool,
     /// Whether `resume --last` takes a prompt; otherwise it takes the first word for a session, and refuses both.
     pub last_takes_prompt: bool,
@@ -27,6 +28,8 @@ pub struct Release {
     pub misses_session: bool,
     /// The exit code after SIGINT.
     pub exit_interrupted: u8,
+    /// How it keeps a session.
+    pub kept: Kept,
     /// Whether a request that is refused with 429 is tried again.
     pub retries_429: bool,
     /// How it says that a broken stream is asked for again.
@@ -73,6 +76,27 @@ pub enum Shell {
     Yields,
 }
 
+/// How a release keeps a session ([`super::rollout`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// A prompt has a kind; a response's items are kept once all its calls have ended (0.45.0).
+    Kind,
+    /// The same, and a prompt has images (0.58.0).
+    Images,
+    /// Turns have ids and an end; an item is kept at once (0.116.0).
+    Tasks,
+    /// What was a message is an item; lines are numbered (0.169.0).
+    Items,
+}
+
+impl Kept {
+    /// Whether turns have ids and an end, what was used is counted over all of them, and the last session is the last
+    /// of its folder.
+    pub fn names_turns(self) -> bool {
+        matches!(self, Kept::Tasks | Kept::Items)
+    }
+}
+
 /// What becomes of a response that says of itself that it is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incomplete {
@@ -107,6 +131,7 @@ const V0_58: Release = Release {
     last_takes_prompt: false,
     misses_session: false,
     exit_interrupted: 0,
+    kept: Kept::Images,
     retries_429: true,
     retry_words: RetryWords::Reconnecting,
     starts_with_exit_code: true,
@@ -136,6 +161,7 @@ const V0_116: Release = Release {
     reads_to_the_end: false,
     incomplete: Incomplete::Breaks,
     last_takes_prompt: true,
+    kept: Kept::Tasks,
     retries_429: false,
     retry_words: RetryWords::Because,
     told_of_question: "request_user_input is unavailable in Default mode",
@@ -155,6 +181,7 @@ impl Release {
             version: "0.45.0",
             reset: "stream disconnected before completion: Transport error: error decoding response body",
             shell: Shell::Waits(None),
+            kept: Kept::Kind,
             retry_words: RetryWords::StreamError,
             starts_with_exit_code: false,
             greeting: &[],
@@ -168,6 +195,7 @@ impl Release {
             reads_stdin_beside_prompt: true,
             misses_session: true,
             exit_interrupted: 1,
+            kept: Kept::Items,
             told_of_patch: "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
             retry_words: RetryWords::Error,
             overloaded: "We’re currently experiencing high demand, which may cause temporary errors.",

@@ -114,6 +114,11 @@ impl Running {
         None
     }
 
+    /// How long it has run.
+    pub fn took(&self, now: VTime) -> Span {
+        now.since(self.began)
+    }
+
     /// Ends it at once, and does not wait for processes that hold its pipes.
     pub fn kill(mut self, os: &mut dyn Os, sig: Sig) -> Report {
         if self.exit.is_none() {

@@ -6,8 +6,9 @@
 
 use super::program::{Fake, Phase};
 use super::release::{Incomplete, Release, Shell, backoff};
-use super::shell::{self, Report};
-use super::writer::told;
+use super::rollout::Rollout;
+use super::shell::{self, Report, Running};
+use super::writer::{aborted, told};
 use rehang_os::os::{Os, Sig};
 use rehang_scenario::{
     ToolDoes,
@@ -79,6 +80,7 @@ impl Fake {
         };
         let (chunks, path) = (self.chunks(), (self.nth + 1).to_string());
         self.model.ask(os, chunks, &request, &path);
+        self.keep(os, Rollout::asks);
     }
 
     /// What the scripted model says, before faults.
@@ -98,6 +100,9 @@ impl Fake {
         if self.phase != Phase::Model {
             return false;
         }
+        if !matches!(item, Item::Status(_)) {
+            self.keep(os, Rollout::heard);
+        }
         match item {
             Item::Event(ModelEvent::TextDelta(text)) => {
                 let text = text.replace("{answer}", &self.answer);
@@ -105,13 +110,14 @@ impl Fake {
                 os.note(Fact::ModelSaid { session: SESSION.to_owned(), text });
             }
             Item::Event(ModelEvent::ToolCall(call)) => {
-                self.close_text();
+                self.close_text(os);
+                self.keep(os, |rollout, os| rollout.call(os, &call));
                 self.spoken.parts.push(Part::Call(call.clone()));
                 self.spoken.calls.push(call);
                 os.note(Fact::ModelSaid { session: SESSION.to_owned(), text: String::new() });
             }
             Item::Event(ModelEvent::Finish(finish)) => {
-                self.close_text();
+                self.close_text(os);
                 self.spoken.finish = Some(finish);
                 if !self.release.reads_to_the_end {
                     self.model.abort(os);
@@ -198,15 +204,17 @@ impl Fake {
     /// The turn fails.
     fn fail(&mut self, os: &mut dyn Os, why: &str) {
         model_done(os, "error");
+        self.keep(os, |rollout, os| rollout.turn_ends(os, Err(why)));
         self.writer.failed(why);
         self.leave(os, false, why);
     }
 
     /// A response is whole.
     fn responded(&mut self, os: &mut dyn Os) {
-        self.close_text();
+        self.close_text(os);
         self.tries = (0, 0);
         self.writer.responded();
+        self.keep(os, Rollout::responded);
         let calls = std::mem::take(&mut self.spoken.calls);
         model_done(os, if calls.is_empty() { "stop" } else { "tool-calls" });
         let parts = std::mem::take(&mut self.spoken.parts);
@@ -230,6 +238,10 @@ impl Fake {
             self.writer.command_runs_on(item, &run.command);
         }
         let last = std::mem::take(&mut self.spoken.last);
+        self.keep(os, |rollout, os| {
+            rollout.response_ends(os);
+            rollout.turn_ends(os, Ok(&last));
+        });
         self.writer.ended(&last);
         self.leave(os, true, &last);
     }
@@ -244,11 +256,12 @@ impl Fake {
         self.phase = Phase::Leaving(u8::from(!ok));
     }
 
-    fn close_text(&mut self) {
+    fn close_text(&mut self, os: &mut dyn Os) {
         let text = std::mem::take(&mut self.spoken.text);
         if !text.is_empty() {
             self.spoken.parts.push(Part::Text(text.clone()));
             self.writer.message(&text);
+            self.keep(os, |rollout, os| rollout.message(os, &text));
             self.spoken.last = text;
         }
     }
@@ -266,6 +279,7 @@ impl Fake {
         for call in std::mem::take(&mut self.calls) {
             let (text, is_error) = call.told.unwrap_or_default();
             self.answer.clone_from(&text);
+            self.keep(os, |rollout, os| rollout.told(os, &call.id, &text));
             let parts = vec![Part::Result { id: call.id, text, is_error }];
             self.messages.push(Message { role: "user".to_owned(), parts });
         }
@@ -273,6 +287,7 @@ impl Fake {
             self.phase = Phase::Stuck("tool");
             return;
         }
+        self.keep(os, Rollout::response_ends);
         if self.repeats != Some(self.nth) {
             self.nth += 1;
         }
@@ -325,7 +340,7 @@ impl Fake {
         match shell::start(os, self.release, id, bash) {
             Ok(run) => self.running.push((run, item)),
             Err(report) => {
-                self.writer.command_ends(&item, &command, &report);
+                self.command_ends(os, id, &item, &command, &report);
                 self.told_of(os, id, &command, &report);
             }
         }
@@ -336,11 +351,27 @@ impl Fake {
         let (run, item) = self.running.remove(at);
         let (id, command) = (run.call.clone(), run.command.clone());
         match report.code {
-            Some(_) => self.writer.command_ends(&item, &command, report),
+            Some(_) => self.command_ends(os, &id, &item, &command, report),
             None => self.terminals.push((run, item)),
         }
         self.told_of(os, &id, &command, report);
         self.go_on(os);
+    }
+
+    fn command_ends(&mut self, os: &mut dyn Os, id: &str, item: &str, command: &str, report: &Report) {
+        self.writer.command_ends(item, command, report);
+        let line = self.calls.iter().find(|call| call.id == id).and_then(|call| match &call.turn {
+            Some(Turn::Bash(bash)) => Some(bash.command.clone()),
+            _ => None,
+        });
+        self.keep(os, |rollout, os| rollout.command_ends(os, id, &line.unwrap_or_default(), report));
+    }
+
+    /// The calls that an interrupt ends, and what is kept as their results.
+    pub(super) fn aborted(&self, os: &dyn Os, commands: &[(Running, String)]) -> Vec<(String, String)> {
+        let runs = |id: &str| self.calls.iter().any(|call| call.id == id && call.runs());
+        let told = |(run, _): &(Running, String)| (run.call.clone(), aborted(self.release, run.took(os.now())));
+        commands.iter().filter(|(run, _)| runs(&run.call)).map(told).collect()
     }
 
     fn told_of(&mut self, os: &mut dyn Os, id: &str, command: &str, report: &Report) {

@@ -2,23 +2,24 @@
 //!
 //! Invariant: keys come in the release's order; the same turn gives the same items in both forms.
 
-use super::release::{Release, RetryWords, Shell};
+use super::release::{Kept, Release, RetryWords, Shell};
 use super::shell::Report;
 use crate::outgoing::Outgoing;
 use rehang_scenario::{Canon, Span};
 use serde_json::{Value, json};
 
-/// The id of its session: a version 7 UUID, without an instant and without chance.
+/// The id of a session that is not kept: a version 7 UUID, without an instant and without chance.
 pub(super) const THREAD: &str = "00000000-0000-7000-8000-000000000001";
 /// The folder that it names if it runs on a stage, as recorded.
 const CWD: &str = "/home/agent/proj";
 /// What one response of the scripted model is charged: input and output tokens.
-const TOKENS: (u32, u32) = (10, 3);
+pub(super) const TOKENS: (u32, u32) = (10, 3);
 
 /// Says what happens, in the form that was asked for.
 pub(super) struct Writer {
     release: &'static Release,
     json: bool,
+    thread: String,
     items: u32,
     responses: u32,
     pub out: Outgoing,
@@ -27,7 +28,14 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn new(release: &'static Release, json: bool) -> Writer {
-        Writer { release, json, items: 0, responses: 0, out: Outgoing::default(), err: Outgoing::default() }
+        let (out, err) = (Outgoing::default(), Outgoing::default());
+        Writer { release, json, thread: THREAD.to_owned(), items: 0, responses: 0, out, err }
+    }
+
+    /// The session has this id, and was charged for so many responses before.
+    pub fn goes_on(&mut self, thread: &str, charged: u32) {
+        thread.clone_into(&mut self.thread);
+        self.responses = charged;
     }
 
     /// It reads what is piped in.
@@ -39,7 +47,7 @@ impl Writer {
     pub fn started(&mut self, cwd: Option<String>, sandbox: &str, prompt: &str) {
         let release = self.release;
         if self.json {
-            self.event(&json!({"type": "thread.started", "thread_id": THREAD}));
+            self.event(&json!({"type": "thread.started", "thread_id": self.thread}));
             if let Some(warning) = release.model_warning {
                 let id = self.item();
                 self.completed(&json!({"id": id, "type": "error", "message": warning}));
@@ -48,9 +56,10 @@ impl Writer {
         }
         let cwd = cwd.unwrap_or_else(|| CWD.to_owned());
         let Release { version, preview, summaries, .. } = release;
+        let thread = &self.thread;
         self.say(&format!(
             "OpenAI Codex v{version}{preview}\n--------\nworkdir: {cwd}\nmodel: gpt-5\nprovider: fake\napproval: never\n\
-             sandbox: {sandbox}\nreasoning effort: none\nreasoning summaries: {summaries}\nsession id: {THREAD}\n--------\n\
+             sandbox: {sandbox}\nreasoning effort: none\nreasoning summaries: {summaries}\nsession id: {thread}\n--------\n\
              user\n{prompt}"
         ));
         if let Some(warning) = release.model_warning {
@@ -169,6 +178,7 @@ impl Writer {
         let Self {
             release: _, // not compared: it never changes
             json: _,    // not compared: it never changes
+            thread: _,  // not compared: on a stage it never changes
             items,
             responses,
             out,
@@ -226,4 +236,13 @@ pub(super) fn told(release: &Release, number: u32, command: &str, report: &Repor
         "{again}Chunk ID: {number:06x}\nWall time: {seconds:.4} seconds\n{state}\nOriginal token count: {tokens}\n\
          Output:\n{output}"
     )
+}
+
+/// What is kept as the result of a command that an interrupt ended.
+pub(super) fn aborted(release: &Release, took: Span) -> String {
+    let seconds = took.as_ms() as f64 / 1_000.0;
+    match release.kept {
+        Kept::Items => format!("Wall time: {seconds:.1} seconds\naborted by user"),
+        Kept::Kind | Kept::Images | Kept::Tasks => format!("aborted by user after {seconds:.1}s"),
+    }
 }

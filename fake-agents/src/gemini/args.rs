@@ -64,6 +64,10 @@ pub(super) struct Args {
     pub approval: Approval,
     /// `--allowed-tools`.
     pub allowed: Vec<String>,
+    /// `-s`: it is to run in a container.
+    pub sandbox: bool,
+    /// `--skip-trust`: the folder counts as trusted.
+    pub skip_trust: bool,
     /// `--as`, an option of ours: the release to play.
     pub release: Option<String>,
 }
@@ -103,17 +107,14 @@ const ONE_WORD: [&str; 15] = [
 const MANY_WORDS: [&str; 6] =
     ["-e", "--extensions", "--include-directories", "--allowed-mcp-server-names", "--policy", "--admin-policy"];
 /// Options without a word that have no effect here.
-const NO_WORD: [&str; 15] = [
+const NO_WORD: [&str; 12] = [
     "-d",
     "--debug",
-    "-s",
-    "--sandbox",
     "-a",
     "--all-files",
     "--show-memory-usage",
     "-c",
     "--checkpointing",
-    "--skip-trust",
     "--screen-reader",
     "--raw-output",
     "--accept-raw-output-risk",
@@ -163,6 +164,8 @@ pub(super) fn parse(words: &[String]) -> Parsed {
                 None => return missing(),
             },
             "-y" | "--yolo" => yolo = true,
+            "-s" | "--sandbox" => args.sandbox = true,
+            "--skip-trust" => args.skip_trust = true,
             "-v" | "--version" => return Parsed::Version(args.release),
             "-h" | "--help" => return Parsed::Help,
             "--as" => match one() {
@@ -244,6 +247,9 @@ pub fn called(words: &[String]) -> Option<Called> {
     let mut kept: Vec<String> = Vec::new();
     if args.approval != Approval::Default {
         kept.extend(["--approval-mode".to_owned(), args.approval.name().to_owned()]);
+    }
+    if args.sandbox {
+        kept.push("--sandbox".to_owned());
     }
     if !args.allowed.is_empty() {
         kept.extend(["--allowed-tools".to_owned(), args.allowed.join(",")]);

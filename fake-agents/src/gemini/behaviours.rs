@@ -1,7 +1,7 @@
 //! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
 //! Invariant: a behaviour that is called recorded names recordings of each of its releases in tests/golden, which the
-//! fake is held to (`harness/drift/tests/recordings/gemini_golden.rs`); everything else is read from a source or was measured.
+//! fake is held to (`harness/drift/tests/recordings/gemini_golden.rs`, `fake-agents/tests/gemini_alone.rs`); everything else is read from a source or was measured.
 
 use rehang_scenario::agents::GEMINI;
 
@@ -132,7 +132,20 @@ const BEHAVIOURS: &[Known] = &[
         true,
         "scenario/signal-int, scenario/signal-term, scenario/signal-hup",
     ),
-    ("EPIPE on stdout: exit code 0", ALL, false, "nonInteractiveCli.js"),
+    ("EPIPE on stdout: exit code 0", ALL, true, "alone/no-reader"),
+    ("more turns than `maxSessionTurns`: exit code 53", ALL, true, "alone/turns, alone/turns-print, alone/turns-json"),
+    ("settings that are no JSON: exit code 52", ALL, true, "alone/broken"),
+    ("`--sandbox` without docker and podman: exit code 44", ALL, true, "scenario/no-sandbox"),
+    ("a folder that it must not trust: exit code 55", V61, true, "scenario/untrusted"),
+    ("a folder that it must not trust changes nothing without a person", OLDER, true, "scenario/untrusted"),
+    ("the same call for the fifth time ends the run as a success", V11, true, "scenario/same-call-later"),
+    ("the same call for the fifth time ends the run as a success", V29, true, "scenario/same-call-again"),
+    (
+        "the same call for the fifth time: the model is warned once, then the same",
+        V61,
+        true,
+        "scenario/same-call-again",
+    ),
 ];
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 use super::args::{Approval, Args, Format};
 use super::calls::{Call, tool_call};
 use super::events::{self, Counts};
-use super::release::Release;
+use super::release::{Release, SAME_CALLS_MAX};
+use super::settings;
 use super::shell::ShellEnd;
 use rehang_scenario::turns::{Bash, Finish, Question, Response, Turn, responses};
 use rehang_scenario::{Canon, Span, ToolDoes, VTime};
@@ -27,6 +28,8 @@ pub(super) struct Config {
     pub tool_faults: Vec<(u32, ToolDoes)>,
     /// The scripted response, from 0, that the model repeats for ever.
     pub repeats: Option<usize>,
+    /// How many turns of the model a prompt may take, if the settings say that (`model.maxSessionTurns`).
+    pub turns_max: Option<usize>,
 }
 
 /// An effect that the world around is to carry out.
@@ -63,6 +66,10 @@ pub(super) struct Engine {
     tries: usize,
     cuts: usize,
     now: Spoken,
+    /// The last call, how often it was made one after the other, and whether the model was warned of that.
+    same: (String, u32, bool),
+    /// Whether it says at its end that it ended for that.
+    warned: bool,
     /// What `-o json` prints at the end.
     said: String,
     /// Whether the last text on stdout ended with a line's end.
@@ -132,6 +139,8 @@ impl Engine {
             tries: 0,
             cuts: 0,
             now: Spoken::default(),
+            same: (String::new(), 0, false),
+            warned: false,
             said: String::new(),
             at_line_start: true,
         }
@@ -177,10 +186,11 @@ impl Engine {
             self.event(init);
         }
         self.counts.prompts += 1;
+        self.same = (String::new(), 0, false);
         self.note(Fact::Busy { session, busy: true });
         self.event(events::prompt(text));
         self.talks[0].messages.push(Message::text("user", text));
-        self.ask_model();
+        self.takes_turn();
     }
 
     /// What the scripted model says, before faults.
@@ -231,6 +241,9 @@ impl Engine {
                 let scripted = self.scripted(self.now.calls.len());
                 if let Some(known) = scripted.and_then(|(_, turn)| tool_call(&turn, &call.id, self.config.release)) {
                     call = known;
+                }
+                if self.talk().parent.is_none() && self.loops(&call) {
+                    return self.looped(now, &call);
                 }
                 if self.talk().parent.is_none() {
                     let event = events::tool_use(&call);
@@ -288,6 +301,8 @@ impl Engine {
             tries,
             cuts,
             now,
+            same,
+            warned,
             said,
             at_line_start,
         } = self;
@@ -304,7 +319,10 @@ impl Engine {
             canon.text(&format!("{:?}", (session, parent, path, nth, answer, messages)));
         });
         // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!("{:?}", (effects, calls, counts, session, phase, tries, cuts, now, said, at_line_start)));
+        canon.text(&format!(
+            "{:?}",
+            (effects, calls, counts, session, phase, tries, cuts, now, same, warned, said, at_line_start)
+        ));
         canon.deadline(*until);
     }
 
@@ -350,7 +368,44 @@ impl Engine {
         let at = self.talks.len() - 1;
         self.talks[at].messages.push(Message { role: "user".to_owned(), parts });
         self.next_response();
-        self.ask_model();
+        match root {
+            true => self.takes_turn(),
+            false => self.ask_model(),
+        }
+    }
+
+    /// Asks the model for another turn, unless there were as many as the settings allow.
+    fn takes_turn(&mut self) {
+        let taken = self.talks[0].messages.iter().filter(|message| message.role == "assistant").count();
+        if self.config.turns_max.is_none_or(|max| self.session || taken < max) {
+            return self.ask_model();
+        }
+        let said = Some(events::TURNS_TYPE);
+        self.end(Ending::Error { said, text: events::TURNS.to_owned(), code: settings::TURNS });
+    }
+
+    /// Whether the model makes this call once too often.
+    fn loops(&mut self, call: &ToolCall) -> bool {
+        let made = format!("{}{}", call.name, call.input);
+        match self.same.0 == made {
+            true => self.same.1 += 1,
+            false => (self.same.0, self.same.1) = (made, 1),
+        }
+        self.same.1 >= SAME_CALLS_MAX
+    }
+
+    /// The model has made a call once too often: its response is dropped, and the run is over, as a success. A release
+    /// that warns asks once more before.
+    fn looped(&mut self, now: VTime, call: &ToolCall) {
+        self.stream_closed("none");
+        if self.config.release.warns_of_loop && !std::mem::replace(&mut self.same.2, true) {
+            self.talks[0].messages.push(Message::text("user", &events::looped(call)));
+            return self.wait_for(now, Span::ZERO);
+        }
+        self.event(events::warning(events::LOOP));
+        self.warned = true;
+        let text = std::mem::take(&mut self.now.text);
+        self.end(Ending::Success(text));
     }
 
     /// A subagent has ended: its parent's calls go on.
@@ -505,7 +560,7 @@ impl Engine {
                 self.effects.push(Effect::Complain(object));
             }
             (Some(Format::Json), _) => {
-                let object = events::json(release, &self.counts, &self.said);
+                let object = events::json(release, &self.counts, &self.said, self.warned);
                 self.effects.push(Effect::Out(object));
             }
             (Some(Format::Text), Ending::Error { said: Some(_), text, .. }) => {

@@ -18,6 +18,20 @@ pub(super) const EMPTY: &str = "Model stream ended with empty response text.";
 const SCRIPTED: &str = "scripted error";
 /// A run that Ctrl-C ended.
 pub(super) const CANCELLED: &str = "Operation cancelled.";
+/// A model that makes the same call again and again.
+pub(super) const LOOP: &str = "Loop detected, stopping execution";
+/// More turns of the model than the settings allow.
+pub(super) const TURNS: &str = "Reached max session turns for this session. Increase the number of turns by specifying \
+                                maxSessionTurns in settings.json.";
+/// The type of the error that says so.
+pub(super) const TURNS_TYPE: &str = "FatalTurnLimitedError";
+/// A folder that is not trusted.
+pub(super) const UNTRUSTED: &str = "Gemini CLI is not running in a trusted directory. To proceed, either use `--skip-trust`, \
+                                    set the `GEMINI_CLI_TRUST_WORKSPACE=true` environment variable, or trust this \
+                                    directory in interactive mode. For more details, see https://geminicli.com/docs/cli/trusted-folders/#headless-and-automated-environments";
+/// No container to run in.
+pub(super) const NO_SANDBOX: &str = "GEMINI_SANDBOX is true but failed to determine command for sandbox; install docker or \
+                                     podman or specify command in GEMINI_SANDBOX";
 /// What it says if it is given nothing to do.
 pub(super) const NO_INPUT: &str = "No input provided via stdin. Input can be provided by piping data into gemini or using \
                                    the --prompt option.";
@@ -53,6 +67,20 @@ pub(super) fn prompt(text: &str) -> Value {
 
 pub(super) fn said(text: &str) -> Value {
     json!({"type": "message", "timestamp": TIME, "role": "assistant", "content": text, "delta": true})
+}
+
+pub(super) fn warning(text: &str) -> Value {
+    json!({"type": "error", "timestamp": TIME, "severity": "warning", "message": text})
+}
+
+/// What a model is told that made the same call once too often.
+pub(super) fn looped(call: &ToolCall) -> String {
+    format!(
+        "System: Potential loop detected. Details: Repeated tool call: {} with arguments {}. Please take a step back and \
+         confirm you're making forward progress. If not, take a step back, analyze your previous actions and rethink how \
+         you're approaching the problem. Avoid repeating the same tool calls or responses without new results.",
+        call.name, call.input
+    )
 }
 
 pub(super) fn error(text: &str) -> Value {
@@ -111,7 +139,7 @@ pub(super) fn api_error(release: &Release, status: u16) -> String {
 }
 
 /// The object that `-o json` prints at the end.
-pub(super) fn json(release: &Release, counts: &Counts, said: &str) -> String {
+pub(super) fn json(release: &Release, counts: &Counts, said: &str, loops: bool) -> String {
     let mut object = json!({});
     if release.names_session {
         object["session_id"] = json!(SESSION);
@@ -122,6 +150,9 @@ pub(super) fn json(release: &Release, counts: &Counts, said: &str) -> String {
         "totalDecisions": decisions, "byName": {}});
     let files = json!({"totalLinesAdded": 0, "totalLinesRemoved": 0});
     object["stats"] = json!({"models": {}, "tools": tools, "files": files});
+    if loops && release.warns_of_loop {
+        object["warnings"] = json!([LOOP]);
+    }
     format!("{object:#}")
 }
 

@@ -18,6 +18,7 @@ mod laws;
 mod model;
 mod program;
 mod release;
+mod settings;
 mod shell;
 
 pub use args::{argv, called};

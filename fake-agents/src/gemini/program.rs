@@ -8,6 +8,7 @@ use super::engine::{Config, Effect, Engine};
 use super::events;
 use super::model::{Came, Model};
 use super::release::{Release, STDIN_FIRST_BYTE, STDIN_MAX};
+use super::settings;
 use super::shell::{self, Running};
 use crate::claude::screen::{Choice, PROMPT, Screen, Typed};
 use crate::outgoing::Outgoing;
@@ -65,7 +66,7 @@ impl Fake {
         };
         let tool_faults: Vec<(u32, ToolDoes)> = faults.iter().filter_map(tool).collect();
         let repeats = rehang_wire::model::script::repeats(&faults);
-        let engine = Engine::new(Config { release, args: args.clone(), turns, tool_faults, repeats });
+        let engine = Engine::new(Config { release, args: args.clone(), turns, tool_faults, repeats, turns_max: None });
         Fake {
             args,
             release,
@@ -87,6 +88,17 @@ impl Fake {
         if tty && os.set_tty(STDIN) == Write::Later {
             return None;
         }
+        match settings::read(os, self.release) {
+            Ok(settings) => self.engine.config.turns_max = settings.turns_max,
+            Err(why) => {
+                self.refuse(os, &why, settings::NOT_READ);
+                return Some(());
+            }
+        }
+        if self.args.sandbox && !settings::has_container(os) {
+            self.refuse(os, events::NO_SANDBOX, settings::NO_SANDBOX);
+            return Some(());
+        }
         if self.args.session.is_some() && !tty {
             let why = "Error: The --prompt-interactive flag cannot be used when input is piped from stdin.";
             self.refuse(os, why, self.release.no_input);
@@ -101,6 +113,10 @@ impl Fake {
         }
         if self.engine.is_yolo() {
             (0..self.release.yolo_lines).for_each(|_| self.err.push(&format!("{}\n", events::YOLO)));
+        }
+        if self.release.wants_trust && !self.engine.session && !self.args.skip_trust && settings::is_untrusted(os) {
+            self.refuse(os, events::UNTRUSTED, settings::UNTRUSTED);
+            return Some(());
         }
         self.phase = if tty { Phase::Works } else { Phase::Stdin(os.now() + STDIN_FIRST_BYTE) };
         if tty {

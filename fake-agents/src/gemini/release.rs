@@ -16,6 +16,13 @@ pub struct Release {
     pub model: &'static str,
     /// Whether a positional prompt at a terminal opens a session; otherwise it runs once, as `-p` does.
     pub positional_opens_session: bool,
+    /// Whether it runs without a person in a trusted folder alone.
+    pub wants_trust: bool,
+    /// Whether the folder of its settings is that of a variable of its own; otherwise the system's settings are a file that a
+    /// variable names.
+    pub has_home: bool,
+    /// Whether a model that makes the same call for the fifth time is warned, before the run ends if it makes it again.
+    pub warns_of_loop: bool,
     /// The exit code if it is given nothing to do.
     pub no_input: u8,
     /// What a command's child has as stdin: with a pseudo-terminal of its own, it can wait there for a key for ever.
@@ -89,6 +96,9 @@ pub static ALL: [Release; 3] = [
         version: "0.11.3",
         model: "auto",
         positional_opens_session: false,
+        wants_trust: false,
+        has_home: false,
+        warns_of_loop: false,
         no_input: 1,
         child_stdin: ChildStdin::Pipe,
         catches_signals: false,
@@ -129,6 +139,9 @@ pub static ALL: [Release; 3] = [
         version: "0.29.0",
         model: "auto-gemini-3",
         positional_opens_session: true,
+        wants_trust: false,
+        has_home: true,
+        warns_of_loop: false,
         no_input: 42,
         child_stdin: ChildStdin::Pipe,
         catches_signals: false,
@@ -169,6 +182,9 @@ pub static ALL: [Release; 3] = [
         version: "0.61.0",
         model: "auto",
         positional_opens_session: true,
+        wants_trust: true,
+        has_home: true,
+        warns_of_loop: true,
         no_input: 42,
         child_stdin: ChildStdin::Null,
         catches_signals: true,
@@ -221,6 +237,9 @@ impl Release {
     }
 }
 
+/// The call that ends a run if it is the same as so many before it, itself counted (`TOOL_CALL_LOOP_THRESHOLD`,
+/// loopDetectionService.js).
+pub const SAME_CALLS_MAX: u32 = 5;
 /// How long a command may print nothing (`tools.shell.inactivityTimeout`, default 300 s; config.js of 0.29.0 and 0.61.0).
 const INACTIVITY: Span = Span::secs(300);
 /// How long it waits for the first byte of a stdin that is no terminal (`pipedInputShouldBeAvailableInMs`, readStdin.js).

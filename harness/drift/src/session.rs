@@ -18,6 +18,8 @@ pub struct Setup {
     pub agent: Agent,
     /// Its arguments.
     pub args: Vec<String>,
+    /// Its environment.
+    pub env: Vec<(String, String)>,
     /// What the model does.
     pub turns: Vec<Turn>,
     /// What goes wrong.
@@ -45,8 +47,8 @@ impl Setup {
 
     /// A run of this agent, without arguments.
     pub fn of(agent: Agent, turns: Vec<Turn>, terminal: Terminal) -> Setup {
-        let (args, faults, inside) = Default::default();
-        Setup { agent, args, turns, faults, inside, terminal, model_port: None, tools: None, start: VTime::ZERO }
+        let (args, env, faults, inside) = Default::default();
+        Setup { agent, args, env, turns, faults, inside, terminal, model_port: None, tools: None, start: VTime::ZERO }
     }
 
     /// What the kernel is asked to start.
@@ -62,7 +64,7 @@ impl Setup {
         };
         let program = self.agent.kind().fake();
         let argv = std::iter::once(program.to_owned()).chain(self.args.iter().cloned()).collect();
-        Launch { role: "agent".to_owned(), argv, env: Vec::new(), plan, terminal: self.terminal }
+        Launch { role: "agent".to_owned(), argv, env: self.env.clone(), plan, terminal: self.terminal }
     }
 
     /// Starts it on a kernel of its own.

@@ -39,6 +39,26 @@ fn result(rest: &str) -> String {
     format!(r#"{{"type":"result","session_id":"s","num_turns":1,"duration_ms":1,{rest}}}"#)
 }
 
+/// A rollout of Codex with lines of these kinds.
+fn rollout(release: &str, kinds: &[&str]) -> String {
+    let line = |kind: &str| match kind {
+        "message" => {
+            r#""response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}"#
+        }
+        "function_call" => {
+            r#""response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"make\"]}","call_id":"c"}"#
+        }
+        "task_started" => r#""event_msg","payload":{"type":"task_started","turn_id":"t"}"#,
+        "task_complete" => {
+            r#""event_msg","payload":{"type":"task_complete","last_agent_message":null,"error":{"message":"high demand"}}"#
+        }
+        _ => r#""event_msg","payload":{"type":"user_message","message":"go"}"#,
+    };
+    let head = format!(r#""session_meta","payload":{{"id":"x","cli_version":"{release}"}}"#);
+    let all = std::iter::once(head).chain(kinds.iter().map(|kind| line(kind).to_owned()));
+    all.map(|rest| format!("{{\"timestamp\":\"2026-11-20T12:00:00Z\",\"type\":{rest}}}\n")).collect()
+}
+
 /// What a log is, its text, its format, its verdict, and the mechanism that it names.
 type Case = (&'static str, String, &'static str, Verdict, Option<&'static str>);
 
@@ -104,6 +124,34 @@ fn cases() -> Vec<Case> {
         ),
         ("a usage limit", "You've hit your usage limit. Try again at 5 PM.\n".into(), "plain", Verdict::Failed, None),
         ("finished and idle", transcript(""), "claude-transcript", Verdict::Completed, None),
+        (
+            "a rollout of a release that writes no ends: its last words",
+            rollout("0.58.0", &["user_message", "message"]),
+            "codex",
+            Verdict::Completed,
+            None,
+        ),
+        (
+            "the same with a call at its end",
+            rollout("0.58.0", &["user_message", "message", "function_call"]),
+            "codex",
+            Verdict::EndedOpen,
+            None,
+        ),
+        (
+            "a rollout of a release that writes ends, without one",
+            rollout("0.116.0", &["task_started", "user_message", "message"]),
+            "codex",
+            Verdict::EndedOpen,
+            None,
+        ),
+        (
+            "a rollout whose turn has failed",
+            rollout("0.169.0", &["task_started", "task_complete"]),
+            "codex",
+            Verdict::Failed,
+            None,
+        ),
         (
             "a shell that outlives the agent",
             "{\"version\":2,\"width\":80,\"height\":24}\n[0.1,\"o\",\"me@box:~$ \"]\n[1,\"o\",\"agent -p go\\r\\nDone.\\r\\n\"]\n[900,\"o\",\"me@box:~$ \"]\n".into(),

@@ -300,10 +300,20 @@ pub trait Os {
     fn cwd(&self) -> Option<String> {
         None
     }
-    /// The text of a file, if it is there and is text; a stage has no files.
+    /// The names of what is in a folder, in no order; none if it cannot be read. A stage's processes have no disk.
+    fn entries(&self, folder: &str) -> Vec<String> {
+        let _ = folder;
+        Vec::new()
+    }
+    /// A file's text; `None` if it cannot be read, and on a stage.
     fn file(&self, path: &str) -> Option<String> {
         let _ = path;
         None
+    }
+    /// Adds to a file's end, and makes it and its folders if they are not there. What cannot be written is lost, as is
+    /// all on a stage.
+    fn append(&mut self, path: &str, text: &str) {
+        let _ = (path, text);
     }
     /// The process's own role, such as `agent.1`; `alone` if it runs without a scheduler.
     fn role(&self) -> &str;

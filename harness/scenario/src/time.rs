@@ -1,4 +1,4 @@
-//! Virtual time: instants and spans in whole milliseconds.
+//! Virtual time: instants and spans in whole milliseconds; and what an instant of the wall clock is in a calendar.
 //!
 //! Invariant: time comes in as an argument; nothing here reads a clock. A tick is 1 ms.
 
@@ -156,9 +156,38 @@ impl Sub for Span {
     }
 }
 
+/// The date this many days after 1970-01-01 as `YYYY-MM-DD`, by Howard Hinnant's `civil_from_days`: ten lines of a published
+/// algorithm are all that is needed of a calendar (the logs' reader has the way back).
+pub fn date(days: u64) -> String {
+    let z = days + 719_468;
+    let era = z / 146_097;
+    let day_of_era = z % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// An instant in milliseconds since 1970 as `2026-11-24T23:18:24.066Z`, in UTC.
+pub fn instant(ms: u64) -> String {
+    let (day, rest) = (ms / 86_400_000, ms % 86_400_000);
+    let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
+    format!("{}T{hour:02}:{minute:02}:{:02}.{:03}Z", date(day), rest / 1_000 % 60, rest % 1_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_dates_and_milliseconds_are_instants() {
+        assert_eq!([0, 11_016, 20_513].map(date), ["1970-01-01", "2000-02-29", "2026-03-01"]);
+        assert_eq!(instant(1_795_562_304_066), "2026-11-24T23:18:24.066Z");
+        assert_eq!(instant(0), "1970-01-01T00:00:00.000Z");
+    }
 
     #[test]
     fn a_span_reads_back_as_it_is_written() {

@@ -308,6 +308,7 @@ fn streams(recorded: &Recorded, terminal: Terminal) -> Result<Compared, Why> {
     let terminal = if played.is_driven { Terminal::Pipe } else { terminal };
     let setup = Setup {
         args: played.args.clone(),
+        env: scenario.env.clone().into_iter().collect(),
         faults: scenario.faults.clone(),
         ..Setup::of(agent, played.turns.clone(), terminal)
     };

@@ -122,11 +122,15 @@ fn outside_of_a_repository_the_scenarios_are_those_inside_the_binary_and_a_broke
 }
 
 /// Wrappers without any logic, one for each way in which an agent is run.
-const PASSES: [&str; 4] = [
+const PASSES: [&str; 8] = [
     "exec claude -p go",
     "exec claude --dangerously-skip-permissions --output-format stream-json --verbose -p go",
     "exec opencode run go",
     "exec altimate run go",
+    "exec codex exec go",
+    "exec codex exec --json go",
+    "exec gemini -p go",
+    "exec gemini -o stream-json --yolo -p go",
 ];
 
 fn pass_through(filters: &[&str], deadline: &str) {
@@ -149,7 +153,10 @@ fn a_wrapper_without_logic_is_charged_with_nothing() {
     // runs that end by a limit of their agent, that leave something, whose agent refuses in the user's name
     let filters =
         ["benign/text", "bash/noisy-holder", "lifecycle/leaked", "permission/opencode-run[", "altimate/answers"];
-    pass_through(&filters, "2s");
+    pass_through(
+        &[&filters[..], &["codex/question", "codex/approval", "gemini/commands", "gemini/goes-on"]].concat(),
+        "2s",
+    );
 }
 
 #[test]

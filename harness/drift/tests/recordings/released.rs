@@ -12,12 +12,13 @@ use std::path::Path;
 pub fn setup(kind: Option<&AgentKind>, version: &str, scenario: &Path) -> Setup {
     let text = std::fs::read(scenario).unwrap_or_else(|error| panic!("{}: {error}", scenario.display()));
     let family = load("scenario", &text).into_result().unwrap_or_else(|e| panic!("{}: {e}", scenario.display()));
-    let Scenario { mut agent, mut args, faults, mut turns, terminals, tool_server: tools, .. } =
+    let Scenario { mut agent, mut args, env, faults, mut turns, terminals, tool_server: tools, .. } =
         family.variants.into_iter().next().expect("a variant").scenario;
     if let Some(kind) = kind.filter(|kind| *agent.kind() != **kind) {
         agent = kind.default_agent();
         args.clear();
     }
+    let env = env.into_iter().collect();
     agent.set_release(version);
     let mut calls = Calls::default();
     calls.named(&mut turns);
@@ -56,7 +57,7 @@ pub fn setup(kind: Option<&AgentKind>, version: &str, scenario: &Path) -> Setup 
         "gemini" => "-p go",
         _ => "go",
     }));
-    Setup { args: all, faults, tools, ..Setup::of(agent, turns, if driven { Terminal::Pipe } else { terminal }) }
+    Setup { args: all, env, faults, tools, ..Setup::of(agent, turns, if driven { Terminal::Pipe } else { terminal }) }
 }
 
 /// What a command line says of hooks.

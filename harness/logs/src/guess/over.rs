@@ -24,7 +24,7 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
             false => failed(story, root, &format!("its result says that it failed: {}", quoted(&last.text))),
         });
     }
-    let transcript = story.agent.form == Form::Transcript && story.agent.kind == Kind::Claude;
+    let transcript = story.agent.form == Form::Transcript && matches!(story.agent.kind, Kind::Claude | Kind::Codex);
     if let Some(over) = transcript.then(|| transcript_over(story, session, root, likely)).flatten() {
         return Some(over);
     }
@@ -68,7 +68,7 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
     })
 }
 
-/// The end of a transcript: it has neither a result nor an exit code, and a turn ends with words after which nothing is
+/// The end of a transcript, or of a rollout whose release writes no end of a turn: it has neither a result nor an exit code, and a turn ends with words after which nothing is
 /// open.
 fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'static str) -> Option<Guess> {
     if story.ending.stopped.is_some() {
@@ -81,7 +81,9 @@ fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'stati
     let open = tree.flat_map(|(_, session)| calls(session)).any(|call| call.told.is_none());
     let words = session.steps.iter().rev().find(|step| !matches!(step.what, What::Ended(_)));
     let words = words.is_some_and(|step| matches!(step.what, What::Said { .. }));
-    if open || !words || session.speaks || !story.hooks.is_empty() {
+    // a rollout of Codex has items, each of them whole
+    let speaks = session.speaks && story.agent.kind != Kind::Codex;
+    if open || !words || speaks || !story.hooks.is_empty() {
         return None;
     }
     let stopped = session.finished.as_deref() == Some("stop");

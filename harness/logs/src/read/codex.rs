@@ -113,15 +113,22 @@ impl Codex {
         match (kind, of) {
             ("session_meta", _) => {
                 let release = some(p, "cli_version");
-                sink.note(Note::Agent { kind: Kind::Codex, release, form: Form::Once });
+                sink.note(Note::Agent { kind: Kind::Codex, release, form: Form::Transcript });
                 sink.note(Note::Session { id: session, parent: None, call: None, created: true });
             }
             ("event_msg", "task_started" | "turn_started" | "user_message") => {
+                if of != "user_message" {
+                    // releases that say when a turn begins say when it ends; 0.45.0 and 0.58.0 say neither
+                    sink.note(Note::Agent { kind: Kind::Codex, release: None, form: Form::Once });
+                }
                 sink.note(Note::Prompt { session: session.clone(), by_client: true });
                 sink.note(Note::Busy { session, busy: true });
             }
             ("event_msg", "task_complete" | "turn_complete") => {
-                sink.note(Note::Result { ok: true, aborted: false, text: String::new() });
+                // 0.169.0 says here that the turn has failed; the releases before it do not
+                let failed = some(&p["error"], "message");
+                let (ok, text) = (failed.is_none(), failed.unwrap_or_default());
+                sink.note(Note::Result { ok, aborted: false, text });
                 sink.note(Note::Busy { session, busy: false });
             }
             ("event_msg", "turn_aborted") => {

@@ -337,8 +337,27 @@ impl Os for RealOs {
         self.scheduler.is_none().then(own).flatten()
     }
 
+    fn entries(&self, folder: &str) -> Vec<String> {
+        let Some(entries) = self.is_alone().then(|| std::fs::read_dir(folder).ok()).flatten() else {
+            return Vec::new();
+        };
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    }
+
     fn file(&self, path: &str) -> Option<String> {
-        self.scheduler.is_none().then(|| std::fs::read_to_string(path).ok()).flatten()
+        self.is_alone().then(|| std::fs::read_to_string(path).ok()).flatten()
+    }
+
+    fn append(&mut self, path: &str, text: &str) {
+        use std::io::Write;
+        if !self.is_alone() {
+            return;
+        }
+        if let Some(folder) = std::path::Path::new(path).parent() {
+            let _ = std::fs::create_dir_all(folder);
+        }
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
     }
 
     fn role(&self) -> &str {
