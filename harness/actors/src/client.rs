@@ -133,14 +133,14 @@ impl SessionClient {
                 Some(Status::Busy | Status::Retry) => self.state = State::Prompted(0),
                 _ => self.fetch(out),
             },
-            State::Fetches(mine) if mine == id => out.push(end_of(&body.last())),
+            State::Fetches(mine) if mine == id => out.push(end_of(body.last())),
             _ => {}
         }
     }
 
     fn saw(&mut self, event: &Json, out: &mut Vec<Output>) {
         let kind = event.kind();
-        if !matches!(&*kind, kind::SESSION_IDLE | kind::SESSION_STATUS) {
+        if !matches!(kind, kind::SESSION_IDLE | kind::SESSION_STATUS) {
             return;
         }
         let properties = &event["properties"];

@@ -128,7 +128,7 @@ impl Sight {
 /// The ask that an event of opencode's server opens: a question, a permission, a blocker or an external result.
 pub fn asked_by(event: &Json) -> Option<Sight> {
     let properties = || &event["properties"];
-    match &*event.kind() {
+    match event.kind() {
         kind::QUESTION_ASKED => Some(Sight::question(properties())),
         kind::PERMISSION_ASKED | kind::PERMISSION_UPDATED => Some(Sight::permission(properties())),
         kind::BLOCKER_UPSERTED => Some(Sight::question(&properties()["request"])),

@@ -1,16 +1,25 @@
 //! A JSON text of the wire: kept as it came, parsed when its value is first needed.
 //!
 //! Invariant: the text is what came over the wire, so a trace writes it back without reading it; two are equal
-//! when their texts are. Most of a trace is never looked into, and reading all of it was most of a cell's time.
+//! when their texts are. Most of a trace is never looked into, and reading all of it was most of a cell's time. The cells
+//! of a scenario send the same texts again and again: a text that this thread has read is not read again.
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
+
+/// The longest text that is remembered, in bytes: events and short answers, not lists of all messages.
+const KNOWN_TEXT_MAX: usize = 4 << 10;
+/// How much text a thread remembers, in bytes, before it begins anew.
+const KNOWN_MAX: usize = 256 << 10;
 
 /// A JSON text. It dereferences to its parsed value.
 #[derive(Clone)]
@@ -19,15 +28,20 @@ pub struct Json(Arc<Inner>);
 struct Inner {
     text: Box<RawValue>,
     value: OnceLock<Arc<Value>>,
+    kind: OnceLock<Box<str>>,
+    last: OnceLock<Value>,
+}
+
+impl Inner {
+    fn new(text: Box<RawValue>, value: OnceLock<Arc<Value>>) -> Json {
+        Json(Arc::new(Inner { text, value, kind: OnceLock::new(), last: OnceLock::new() }))
+    }
 }
 
 impl Json {
     /// The text of a body or an event; a text that is not JSON becomes a JSON string.
     pub fn of_text(text: &str) -> Json {
-        match serde_json::from_str::<Box<RawValue>>(text) {
-            Ok(text) => Json(Arc::new(Inner { text, value: OnceLock::new() })),
-            Err(_) => Json::from(Value::String(text.to_owned())),
-        }
+        KNOWN.with_borrow_mut(|known| known.of_text(text))
     }
 
     /// The text as it came.
@@ -53,19 +67,79 @@ impl Json {
     }
 
     /// Its member `type`, without parsing what comes after it; empty if there is none.
-    pub fn kind(&self) -> Cow<'_, str> {
-        let mut kind = Cow::default();
-        // A visitor that stops inside an object gets an error; by then it has found what it looked for.
-        let _ = serde_json::Deserializer::from_str(self.text()).deserialize_map(Kind(&mut kind));
-        kind
+    pub fn kind(&self) -> &str {
+        self.0.kind.get_or_init(|| {
+            let mut kind = Cow::default();
+            // A visitor that stops inside an object gets an error; by then it has found what it looked for.
+            let _ = serde_json::Deserializer::from_str(self.text()).deserialize_map(Kind(&mut kind));
+            kind.into()
+        })
     }
 
     /// The last element of an array, without parsing those before it; null if there is none.
-    pub fn last(&self) -> Value {
-        let all: Vec<&RawValue> = serde_json::from_str(self.text()).unwrap_or_default();
-        all.last().and_then(|last| serde_json::from_str(last.get()).ok()).unwrap_or_default()
+    pub fn last(&self) -> &Value {
+        self.0.last.get_or_init(|| {
+            let all: Vec<&RawValue> = serde_json::from_str(self.text()).unwrap_or_default();
+            all.last().and_then(|last| serde_json::from_str(last.get()).ok()).unwrap_or_default()
+        })
     }
 }
+
+thread_local! {
+    static KNOWN: RefCell<Known> = RefCell::default();
+}
+
+/// What this thread has read. It decides nothing: a text that is not here is read.
+#[derive(Default)]
+struct Known {
+    texts: HashSet<ByText>,
+    /// Their length in sum.
+    bytes: usize,
+}
+
+/// Found by its text.
+struct ByText(Json);
+
+impl Known {
+    fn of_text(&mut self, text: &str) -> Json {
+        if let Some(ByText(known)) = self.texts.get(text) {
+            return known.clone();
+        }
+        let Ok(raw) = serde_json::from_str::<Box<RawValue>>(text) else {
+            return Json::from(Value::String(text.to_owned()));
+        };
+        let json = Inner::new(raw, OnceLock::new());
+        // the text of a value that has space around it is shorter than what came
+        if text.len() <= KNOWN_TEXT_MAX && json.text().len() == text.len() {
+            self.bytes += text.len();
+            if self.bytes > KNOWN_MAX {
+                *self = Known { bytes: text.len(), ..Known::default() };
+            }
+            self.texts.insert(ByText(json.clone()));
+        }
+        json
+    }
+}
+
+impl Borrow<str> for ByText {
+    fn borrow(&self) -> &str {
+        self.0.text()
+    }
+}
+
+impl Hash for ByText {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.text().hash(state);
+    }
+}
+
+impl PartialEq for ByText {
+    fn eq(&self, other: &ByText) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for ByText {}
 
 /// Reads an object's member `type`.
 struct Kind<'k, 'de>(&'k mut Cow<'de, str>);
@@ -104,7 +178,7 @@ impl Deref for Json {
 impl From<Value> for Json {
     fn from(value: Value) -> Json {
         let text = RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Json(Arc::new(Inner { text, value: OnceLock::from(Arc::new(value)) }))
+        Inner::new(text, OnceLock::from(Arc::new(value)))
     }
 }
 
@@ -135,7 +209,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Json, D::Error> {
         let text = Box::<RawValue>::deserialize(d)?;
-        Ok(Json(Arc::new(Inner { text, value: OnceLock::new() })))
+        Ok(Inner::new(text, OnceLock::new()))
     }
 }
 
@@ -155,9 +229,9 @@ mod tests {
 
     #[test]
     fn the_last_is_that_of_an_array() {
-        assert_eq!(Json::of_text(r#"[{"a":1}, {"a":[2]}]"#).last(), json!({ "a": [2] }));
-        assert_eq!(Json::of_text("[]").last(), Value::Null);
-        assert_eq!(Json::of_text(r#"{"a":1}"#).last(), Value::Null);
+        assert_eq!(*Json::of_text(r#"[{"a":1}, {"a":[2]}]"#).last(), json!({ "a": [2] }));
+        assert_eq!(*Json::of_text("[]").last(), Value::Null);
+        assert_eq!(*Json::of_text(r#"{"a":1}"#).last(), Value::Null);
     }
 
     #[test]

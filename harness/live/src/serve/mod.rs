@@ -100,7 +100,7 @@ async fn observe(wire: Wire, port: u16) {
 }
 
 fn is_life_sign(event: &Json) -> bool {
-    matches!(&*event.kind(), kind::HEARTBEAT | kind::CONNECTED | "plugin.added" | "catalog.updated")
+    matches!(event.kind(), kind::HEARTBEAT | kind::CONNECTED | "plugin.added" | "catalog.updated")
 }
 
 /// The ask that an event opens or closes.
@@ -108,5 +108,5 @@ fn told_by(event: &Json) -> Option<Input> {
     if let Some(sight) = rehang_actors::asked_by(event) {
         return Some(Input::Asked(Ask::seen(&sight, "event", &sight.permission)));
     }
-    closed(&event.kind(), &event["properties"]).map(|id| Input::Closed(id.to_owned()))
+    closed(event.kind(), &event["properties"]).map(|id| Input::Closed(id.to_owned()))
 }

@@ -42,16 +42,15 @@ impl Hub<'_> {
     ) -> Result<u32, InternalError> {
         self.net.requests += 1;
         let id = self.net.requests;
-        let what =
-            What::Request { id, method: method.to_owned(), path: path.to_owned(), body: Json::from(body.clone()) };
-        self.record(who, what);
+        let json = Json::from(body.clone());
         let text = match body {
-            Value::Null => String::new(),
+            Value::Null => "",
             // A client that sends no JSON.
-            Value::String(raw) => raw.clone(),
-            body => body.to_string(),
+            Value::String(raw) => raw,
+            _ => json.text(),
         };
-        let bytes = request(method, path, HOST, &headers(&text), text.as_bytes());
+        let bytes = request(method, path, HOST, &headers(text), text.as_bytes());
+        self.record(who, What::Request { id, method: method.to_owned(), path: path.to_owned(), body: json });
         let until = timeout.map(|span| self.now + span);
         let kind = Kind::Request { id, status: 0, body: Vec::new(), until };
         if !self.open_connection(who, bytes, kind)? {
