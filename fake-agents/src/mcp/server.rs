@@ -296,8 +296,7 @@ fn stream_begins(session: &[(&str, &str)]) -> Vec<u8> {
 }
 
 fn rest_of_stream(text: &str) -> Vec<u8> {
-    let event = sse::Event { event: Some(EVENT.to_owned()), data: text.to_owned(), ..sse::Event::default() };
-    let mut bytes = chunk(&sse::event(&event));
+    let mut bytes = chunk(&sse::bytes(Some(EVENT), None, text));
     bytes.extend(LAST_CHUNK);
     bytes
 }

@@ -4,19 +4,33 @@
 
 use std::fmt::Write as _;
 
+/// Whether a byte cannot stand in a JSON string as it is. All of them are ASCII, so none is a part of a character.
+const ESCAPED: [bool; 256] = {
+    let mut escaped = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        escaped[byte] = true;
+        byte += 1;
+    }
+    escaped[b'"' as usize] = true;
+    escaped[b'\\' as usize] = true;
+    escaped
+};
+
 /// Appends a text as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
     out.push('"');
     let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    while let Some(plain) = text.as_bytes()[from..].iter().position(|&byte| ESCAPED[usize::from(byte)]) {
+        let at = from + plain;
+        let byte = text.as_bytes()[at];
         let escape = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
             b'\n' => "\\n",
             b'\r' => "\\r",
             b'\t' => "\\t",
-            0..0x20 => "",
-            _ => continue,
+            _ => "",
         };
         out.push_str(&text[from..at]);
         from = at + 1;

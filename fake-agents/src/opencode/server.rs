@@ -333,11 +333,10 @@ impl Connection {
 
     fn say(&mut self, id: Option<&str>, json: &str, directory: &str) {
         let global = self.stream.as_ref().is_some_and(|stream| stream.global);
-        let data = match global {
-            true => format!("{{\"directory\":{},\"payload\":{json}}}", quoted(directory)),
-            false => json.to_owned(),
+        let bytes = match global {
+            true => sse::bytes(None, id, &format!("{{\"directory\":{},\"payload\":{json}}}", quoted(directory))),
+            false => sse::bytes(None, id, json),
         };
-        let event = sse::Event { id: id.map(str::to_owned), data, ..sse::Event::default() };
-        self.out.push(&chunk(&sse::event(&event)));
+        self.out.push(&chunk(&bytes));
     }
 }

@@ -92,7 +92,7 @@ thread_local! {
 /// What this thread has read. It decides nothing: a text that is not here is read.
 #[derive(Default)]
 struct Known {
-    texts: HashSet<ByText>,
+    texts: HashSet<ByText, foldhash::fast::RandomState>,
     /// Their length in sum.
     bytes: usize,
 }

@@ -72,18 +72,23 @@ struct Partial {
 
 /// The bytes of an event with this data, JSON or other text; every line of it becomes a `data:` line.
 pub fn data(text: &str) -> Vec<u8> {
-    event(&Event { data: text.to_owned(), ..Event::default() })
+    bytes(None, None, text)
 }
 
 /// The bytes of an event with type and id, if it has them.
 pub fn event(event: &Event) -> Vec<u8> {
-    let mut out = String::with_capacity(event.data.len() + 16);
-    for (name, value) in [("event", &event.event), ("id", &event.id)] {
+    bytes(event.event.as_deref(), event.id.as_deref(), &event.data)
+}
+
+/// The bytes of an event of this type and id, if there are any, and this data.
+pub fn bytes(event: Option<&str>, id: Option<&str>, data: &str) -> Vec<u8> {
+    let mut out = String::with_capacity(data.len() + 16);
+    for (name, value) in [("event", event), ("id", id)] {
         if let Some(value) = value {
             out.push_str(&format!("{name}: {}\n", value.replace(['\r', '\n', '\0'], " ")));
         }
     }
-    for line in lines(&event.data) {
+    for line in lines(data) {
         out.push_str("data: ");
         out.push_str(line);
         out.push('\n');

@@ -224,22 +224,25 @@ fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
             (Kind::Events { .. }, Piece::Head(_)) => {}
             (Kind::Events { decoder }, Piece::Body(bytes)) => {
                 decoder.feed(&bytes);
-                let mut events = Vec::new();
-                let mut last_id = None;
-                while let Ok(Some(item)) = decoder.next_item() {
-                    if let sse::Item::Event(event) = item {
-                        events.push(Json::of_text(&event.data));
-                        last_id = event.id.or(last_id);
-                    }
-                }
-                let (seat, who) = (connection.seat, connection.who.clone());
-                hub.net.last_ids.extend(last_id.map(|id| (seat, id)));
-                for event in events {
-                    hub.record(&who, What::Sse(event.clone()));
-                    hub.deliver(seat, Input::Event(event));
-                }
+                take_events(hub, at);
             }
             (Kind::Events { .. }, Piece::End) => return Came::Broken("closed"),
         }
     }
+}
+
+/// Passes on all events that have come on an event stream.
+fn take_events(hub: &mut Hub<'_>, at: usize) {
+    // the name is lent to the trace, and put back
+    let (seat, who) = (hub.net.open[at].seat, std::mem::take(&mut hub.net.open[at].who));
+    while let Kind::Events { decoder } = &mut hub.net.open[at].what
+        && let Ok(Some(item)) = decoder.next_item()
+    {
+        let sse::Item::Event(event) = item else { continue };
+        hub.net.last_ids.extend(event.id.map(|id| (seat, id)));
+        let event = Json::of_text(&event.data);
+        hub.record(&who, What::Sse(event.clone()));
+        hub.deliver(seat, Input::Event(event));
+    }
+    hub.net.open[at].who = who;
 }

@@ -26,6 +26,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// The client's place among the actors: after the wrapper.
 pub const CLIENT_SEAT: usize = 1;
 
+/// The events of most cells: so many have room before the trace must grow.
+const EVENTS_USUAL: usize = 128;
+
 /// A party in the scheduler that acts.
 pub trait Actor {
     /// When it wants to act by itself.
@@ -146,7 +149,7 @@ impl<'w> Hub<'w> {
             kernel,
             now: job.begin,
             begin: job.begin,
-            events: Vec::new(),
+            events: Vec::with_capacity(EVENTS_USUAL),
             text_bytes: 0,
             inboxes: Vec::new(),
             actor: 0,
