@@ -1,18 +1,32 @@
 //! What the scenario format must know of strategies, answered by the strategies' catalogue.
 //!
-//! Invariant: the matrix of an agent comes from the strategy crate; only stacks that a user names are added.
+//! Invariant: the matrix of an agent comes from the strategy crate; only stacks that a user names are added. What was
+//! answered once is remembered: a corpus asks the same of the same few names in each of its files.
 
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, DoesNotFit, Named, Unknown};
 use rehang_scenario::text::did_you_mean;
 use rehang_strategy as strategy;
 use rehang_strategy::spec::{SpecError, Why};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// The strategies of this build.
 #[derive(Debug, Clone, Default)]
 pub struct Strategies {
     /// Stacks that a user names beside the matrix: `idle@f54b32f(timeout=10m)`, `a+b`.
-    pub named: Vec<String>,
+    named: Vec<String>,
+    /// What patterns name.
+    resolved: RefCell<BTreeMap<String, Result<Named, Unknown>>>,
+    /// By pattern, which stacks are meant by it.
+    meant: RefCell<BTreeMap<String, BTreeMap<String, bool>>>,
+}
+
+impl Strategies {
+    /// Those of the build, and these stacks beside its matrix.
+    pub fn with(named: Vec<String>) -> Strategies {
+        Strategies { named, ..Strategies::default() }
+    }
 }
 
 /// What is wrong with a name, and the text under the caret.
@@ -51,7 +65,12 @@ pub fn checked(pattern: &str) -> Result<Named, SpecError> {
 
 impl Catalogue for Strategies {
     fn resolve(&self, pattern: &str) -> Result<Named, Unknown> {
-        checked(pattern).map_err(|error| unknown(error.why))
+        if let Some(known) = self.resolved.borrow().get(pattern) {
+            return known.clone();
+        }
+        let resolved = checked(pattern).map_err(|error| unknown(error.why));
+        self.resolved.borrow_mut().insert(pattern.to_owned(), resolved.clone());
+        resolved
     }
 
     fn stacks(&self, agent: &Agent) -> Vec<String> {
@@ -71,7 +90,13 @@ impl Catalogue for Strategies {
     }
 
     fn matches(&self, pattern: &str, stack: &str) -> bool {
-        strategy::spec::covers(pattern, stack)
+        let mut meant = self.meant.borrow_mut();
+        if let Some(known) = meant.get(pattern).and_then(|stacks| stacks.get(stack)) {
+            return *known;
+        }
+        let covers = strategy::spec::covers(pattern, stack);
+        meant.entry(pattern.to_owned()).or_default().insert(stack.to_owned(), covers);
+        covers
     }
 }
 

@@ -143,6 +143,7 @@ impl Corpus {
     fn read_but_for(paths: &[PathBuf], is_excused: impl Fn(&Problem) -> bool) -> Corpus {
         let mut corpus = Corpus::default();
         let mut names: BTreeMap<String, &Path> = BTreeMap::new();
+        let strategies = Strategies::default();
         for path in paths {
             let name = path.display().to_string();
             let bytes = match read(path) {
@@ -153,7 +154,7 @@ impl Corpus {
                 }
             };
             let loaded = load(&name, &bytes);
-            let mut problems = rehang_scenario::check::check(&loaded, &Strategies::default());
+            let mut problems = rehang_scenario::check::check(&loaded, &strategies);
             problems.list.retain(|problem| !is_excused(problem));
             match loaded.family {
                 Some(family) if problems.is_empty() => match names.insert(family.name.clone(), path) {

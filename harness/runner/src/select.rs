@@ -185,7 +185,7 @@ impl Selection {
         let mut digest = Sha256::new();
         // the whole name of a cell names its stack too, although no matrix may contain that stack
         let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
-        let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
+        let catalogue = Strategies::with(self.strategy.iter().cloned().chain(of_cells).collect());
         for pattern in &self.strategy {
             if let Err(why) = checked(pattern) {
                 return Err(SelectError::Strategy { pattern: pattern.clone(), why });

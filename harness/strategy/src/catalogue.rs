@@ -7,7 +7,12 @@ use rehang_scenario::Agent;
 
 /// Every strategy in every version, in the order of the design's table: `none` first.
 pub fn all() -> Vec<&'static Entry> {
-    FAMILIES.iter().flat_map(|family| family.iter()).collect()
+    entries().collect()
+}
+
+/// The same, one after another.
+pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> + Clone {
+    FAMILIES.iter().flat_map(|family| family.iter())
 }
 
 /// The stacks that have a name of their own.

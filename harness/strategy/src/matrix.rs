@@ -2,7 +2,7 @@
 //!
 //! Invariant: each strategy that fits plays alone, unless it is a part of a named stack: parts play only there.
 
-use crate::catalogue::{all, fits, named};
+use crate::catalogue::{entries, fits, named};
 use crate::entry::{Entry, Value};
 use rehang_scenario::Agent;
 
@@ -22,7 +22,7 @@ pub fn stacks() -> Vec<String> {
 /// The stacks that can be used alone; the parts of a named stack cannot.
 fn alone() -> impl Iterator<Item = &'static Entry> {
     let is_part = |entry: &&Entry| crate::guard::ENTRIES.iter().any(|part| part.name == entry.name);
-    all().into_iter().filter(move |entry| !is_part(entry))
+    entries().filter(move |entry| !is_part(entry))
 }
 
 /// Parameters that are a placement rather than a setting: the matrix takes each of their words.
@@ -59,7 +59,7 @@ mod tests {
             let asks = asks.iter().filter(|(does, _)| *does).map(|(_, what)| *what);
             format!("{}: {}\n", entry.name, std::iter::once(bound.as_str()).chain(asks).collect::<Vec<_>>().join(", "))
         };
-        let lines: String = all().into_iter().map(line).collect();
+        let lines: String = entries().map(line).collect();
         expect![[r#"
             none: no bound
             wall: at most 4h, outlives the run

@@ -80,12 +80,11 @@ impl Spec {
     }
 
     fn entry(&self) -> Result<&'static Entry, Why> {
-        let family: Vec<&'static Entry> =
-            catalogue::all().into_iter().filter(|entry| entry.family() == self.name).collect();
-        if let Some(entry) = family.iter().find(|entry| entry.version() == self.version.as_deref()) {
+        let family = catalogue::entries().filter(|entry| entry.family() == self.name);
+        if let Some(entry) = family.clone().find(|entry| entry.version() == self.version.as_deref()) {
             return Ok(entry);
         }
-        let versions: Vec<&'static str> = family.iter().map(|entry| entry.name).collect();
+        let versions: Vec<&'static str> = family.map(|entry| entry.name).collect();
         match (versions.is_empty(), &self.version) {
             (true, _) => match catalogue::named().iter().find(|stack| stack.name == self.name) {
                 Some(stack) => Err(Why::NamedStack { name: stack.name, members: stack.members }),
@@ -140,7 +139,7 @@ pub fn covers(pattern: &str, stack: &str) -> bool {
 pub fn check_pattern(pattern: &str) -> Result<(), SpecError> {
     let specs = parse_stack(pattern)?;
     for spec in &specs {
-        let is_family = catalogue::all().iter().any(|entry| entry.family() == spec.name);
+        let is_family = catalogue::entries().any(|entry| entry.family() == spec.name);
         let is_stack = catalogue::named().iter().any(|stack| stack.name == spec.name);
         if spec.version.is_none() && spec.params.is_empty() && (is_family || is_stack) {
             continue;
@@ -295,7 +294,7 @@ impl Why {
     }
 
     fn unknown(name: &str) -> Why {
-        let names = catalogue::all().into_iter().map(|e| e.family()).chain(catalogue::named().iter().map(|s| s.name));
+        let names = catalogue::entries().map(|e| e.family()).chain(catalogue::named().iter().map(|s| s.name));
         Why::Unknown { name: name.to_owned(), near: suggest(name, names) }
     }
 
