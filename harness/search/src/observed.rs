@@ -36,7 +36,7 @@ impl Observed {
         let mut tools = 0;
         for event in trace.events.iter().take(EVENTS_MAX) {
             match &event.what {
-                What::Sse(event) => note(&mut self.events, &event.kind()),
+                What::Sse(event) => note(&mut self.events, event.kind()),
                 What::Request { path, .. } => note(&mut self.routes, &route(path)),
                 What::Spawn { .. } => note(&mut self.roles, &event.who),
                 What::Fact(Fact::ToolBegan { .. }) => tools += 1,

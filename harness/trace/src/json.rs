@@ -32,13 +32,11 @@ struct Inner {
     last: OnceLock<Value>,
 }
 
-impl Inner {
+impl Json {
     fn new(text: Box<RawValue>, value: OnceLock<Arc<Value>>) -> Json {
         Json(Arc::new(Inner { text, value, kind: OnceLock::new(), last: OnceLock::new() }))
     }
-}
 
-impl Json {
     /// The text of a body or an event; a text that is not JSON becomes a JSON string.
     pub fn of_text(text: &str) -> Json {
         KNOWN.with_borrow_mut(|known| known.of_text(text))
@@ -108,7 +106,7 @@ impl Known {
         let Ok(raw) = serde_json::from_str::<Box<RawValue>>(text) else {
             return Json::from(Value::String(text.to_owned()));
         };
-        let json = Inner::new(raw, OnceLock::new());
+        let json = Json::new(raw, OnceLock::new());
         // the text of a value that has space around it is shorter than what came
         if text.len() <= KNOWN_TEXT_MAX && json.text().len() == text.len() {
             self.bytes += text.len();
@@ -178,7 +176,7 @@ impl Deref for Json {
 impl From<Value> for Json {
     fn from(value: Value) -> Json {
         let text = RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Inner::new(text, OnceLock::from(Arc::new(value)))
+        Json::new(text, OnceLock::from(Arc::new(value)))
     }
 }
 
@@ -209,7 +207,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Json, D::Error> {
         let text = Box::<RawValue>::deserialize(d)?;
-        Ok(Inner::new(text, OnceLock::new()))
+        Ok(Json::new(text, OnceLock::new()))
     }
 }
 
@@ -232,6 +230,24 @@ mod tests {
         assert_eq!(*Json::of_text(r#"[{"a":1}, {"a":[2]}]"#).last(), json!({ "a": [2] }));
         assert_eq!(*Json::of_text("[]").last(), Value::Null);
         assert_eq!(*Json::of_text(r#"{"a":1}"#).last(), Value::Null);
+    }
+
+    #[test]
+    fn a_text_that_came_before_is_the_same_one() {
+        let text = r#"{"type":"a"}"#;
+        assert!(Arc::ptr_eq(&Json::of_text(text).0, &Json::of_text(text).0));
+        // what is kept of this has other bytes than what came
+        assert_eq!(Json::of_text(r#" {"type":"a"}"#).text(), text);
+        let long = |at: usize| format!("\"{}{at}\"", "x".repeat(KNOWN_TEXT_MAX / 2));
+        for at in 0..2 * KNOWN_MAX / KNOWN_TEXT_MAX {
+            assert_eq!(Json::of_text(&long(at)).text(), long(at));
+        }
+        KNOWN.with_borrow(|known| {
+            let held: usize = known.texts.iter().map(|known| known.0.text().len()).sum();
+            assert!(held == known.bytes && held <= KNOWN_MAX, "{held} of {}", known.bytes);
+        });
+        let longer = format!("\"{}\"", "x".repeat(KNOWN_TEXT_MAX));
+        assert!(!Arc::ptr_eq(&Json::of_text(&longer).0, &Json::of_text(&longer).0));
     }
 
     #[test]

@@ -148,26 +148,33 @@ impl Bench {
     }
 }
 
+/// How many cells of the matrix play one scenario, roughly: what a thread has read of one cell it knows in the next.
+const CELLS_A_SCENARIO: usize = 40;
+
 /// Cells on sim, on one core, trace and hash included.
 fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
-    let scenario = parse(
-        r#"
-        title = "Some tools, some words"
-        mechanism = "F1"
-        agent = { opencode = { as = "1.2.15", mode = "serve", client = "events" } }
-        turns = [{ say = "I look." }, { bash = { command = "ls", does = [{ print = "a" }] } }, { say = "Done." }]
-        terminals = ["null"]
-        expect = [{ outcome = "completed" }]
-        "#,
-    )?;
-    let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", Terminal::Null, 1) };
+    // each says something else, as the matrix' scenarios do; more of them than what a thread remembers
+    let named = |name: usize| {
+        let text = r#"
+            title = "Some tools, some words, NAME"
+            mechanism = "F1"
+            agent = { opencode = { as = "1.2.15", mode = "serve", client = "events" } }
+            turns = [{ say = "I look." }, { bash = { command = "ls NAME", does = [{ print = "NAME" }] } }, { say = "Done: NAME." }]
+            terminals = ["null"]
+            expect = [{ outcome = "completed" }]
+            "#;
+        parse(&text.replace("NAME", &name.to_string()))
+    };
+    let scenarios = (100..200).map(named).collect::<Result<Vec<Scenario>, CommandError>>()?;
+    let job = |scenario| Job { proofs: Proofs::Claimed, ..Job::new(scenario, "none", Terminal::Null, 1) };
     let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
-    let (trace, _) = once(&mut kernel, &job)?;
+    let (trace, _) = once(&mut kernel, &job(&scenarios[0]))?;
     // processor time: what other processes take of this core is not the cells'
     let began = bare::cpu_time();
     let (mut cells, mut bytes) = (0_u32, 0);
-    while bare::cpu_time() - began < Duration::from_secs(2) {
-        let (trace, _) = once(&mut kernel, &job)?;
+    let each = scenarios.iter().cycle().flat_map(|scenario| std::iter::repeat_n(scenario, CELLS_A_SCENARIO));
+    for scenario in each.take_while(|_| bare::cpu_time() - began < Duration::from_secs(2)) {
+        let (trace, _) = once(&mut kernel, &job(scenario))?;
         bytes += ndjson::sha256(&trace).len();
         cells += 1;
     }
