@@ -8,9 +8,8 @@ use super::named;
 use super::process::{answer, leave};
 use super::spawn::{Group, Order, Stream};
 use crate::exec;
-use crate::lockstep::participant;
 use crate::lockstep::protocol::{CONTROL_FD, Channel, LIFELINE_FD, Said};
-use crate::os::Programs;
+use crate::os::{Programs, Sig};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;
@@ -27,12 +26,15 @@ pub enum Parent {
     Same,
 }
 
+/// Plays a part to its end: its arguments, its environment, and the signals that it ignores from its start.
+pub(crate) type Part = fn(Programs, &[String], Vec<(String, String)>, &[Sig]) -> !;
+
 /// Forks this process, which has one thread; the child sets itself up, says [`Said::Joined`], and plays its part.
 /// Returns its pid. Whoever started it closes the child's end of the control socket, and hears it with [`joined`].
 ///
 /// # Errors
 /// The kernel's error.
-pub(crate) fn fork(order: &Order<'_>, parent: Parent, programs: Programs) -> io::Result<i32> {
+pub(crate) fn fork(order: &Order<'_>, parent: Parent, programs: Programs, part: Part) -> io::Result<i32> {
     // what an `exec` refuses
     let variables = order.env.iter().flat_map(|(key, value)| [key, value]);
     if order.argv.iter().chain(variables).any(|text| text.contains('\0')) {
@@ -49,7 +51,7 @@ pub(crate) fn fork(order: &Order<'_>, parent: Parent, programs: Programs) -> io:
     // and a copy of its memory. It never returns into what called this.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
         -1 => Err(io::Error::last_os_error()),
-        0 => become_it(order, programs),
+        0 => become_it(order, programs, part),
         pid => i32::try_from(pid).map_err(io::Error::other),
     }
 }
@@ -69,7 +71,7 @@ pub fn joined(channel: &mut Channel) -> io::Result<()> {
     }
 }
 
-fn become_it(order: &Order<'_>, programs: Programs) -> ! {
+fn become_it(order: &Order<'_>, programs: Programs, part: Part) -> ! {
     let Some(control) = order.control else { leave(70) };
     match set_up(order, control) {
         Ok(()) => answer(&Said::Joined(0)),
@@ -78,7 +80,7 @@ fn become_it(order: &Order<'_>, programs: Programs) -> ! {
             leave(70)
         }
     }
-    participant::begin(programs, order.argv, order.env.to_vec(), order.ignored)
+    part(programs, order.argv, order.env.to_vec(), order.ignored)
 }
 
 fn set_up(order: &Order<'_>, (control, lifeline): (RawFd, RawFd)) -> io::Result<()> {

@@ -4,7 +4,7 @@
 //! or the scheduler could notice is announced before the scheduler is heard again.
 
 use super::descriptor::{self, Descriptor};
-use super::fork::{self, Parent};
+use super::fork::{self, Parent, Part};
 use super::machine;
 use super::named;
 use super::process::{give_up, hear, leave};
@@ -60,6 +60,8 @@ pub(crate) struct Scheduler {
     pub lies: Option<Lie>,
     /// The cell's own address of loopback.
     pub address: Ipv4Addr,
+    /// What its children do when they are forked.
+    pub part: Part,
 }
 
 pub(crate) struct RealOs {
@@ -648,7 +650,7 @@ impl Os for RealOs {
                 let pair = Channel::pair();
                 let (ours, theirs) =
                     pair.map_err(|error| self.unmeant("making a control socket", error, machine::open))?;
-                Some((ours, theirs, scheduler.lifeline.as_raw_fd()))
+                Some((ours, theirs, scheduler.lifeline.as_raw_fd(), scheduler.part))
             }
         };
         let (group, place) = match spawn.group {
@@ -663,12 +665,12 @@ impl Os for RealOs {
             streams: streams.map(|(stream, _)| stream),
             group,
             terminal: None,
-            control: control.as_ref().map(|(_, theirs, lifeline)| (theirs.as_raw_fd(), *lifeline)),
+            control: control.as_ref().map(|(_, theirs, lifeline, _)| (theirs.as_raw_fd(), *lifeline)),
             ignored: self.signals.ignored(),
         };
         let (pid, ours) = match control {
-            Some((mut channel, theirs, _)) if named::can_fork() => {
-                let pid = fork::fork(&order, Parent::Own, self.programs);
+            Some((mut channel, theirs, _, part)) if named::can_fork() => {
+                let pid = fork::fork(&order, Parent::Own, self.programs, part);
                 drop(theirs);
                 (pid.and_then(|pid| fork::joined(&mut channel).map(|()| pid)), Some(channel))
             }

@@ -30,7 +30,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
 }
 
 /// Plays what this process was forked for to its end.
-pub(crate) fn begin(programs: Programs, argv: &[String], env: Vec<(String, String)>, ignored: &[Sig]) -> ! {
+fn play_part(programs: Programs, argv: &[String], env: Vec<(String, String)>, ignored: &[Sig]) -> ! {
     match program_name(argv) {
         SHELL => shell(programs),
         _ => play_as(programs, argv, env, Signals::ignoring(ignored)),
@@ -65,7 +65,13 @@ fn play_as(programs: Programs, argv: &[String], mut env: Vec<(String, String)>, 
             leave(70)
         }
     };
-    let mut os = RealOs::new(programs, Some(Scheduler { channel, lifeline, lies, address }), role, env, signals);
+    let mut os = RealOs::new(
+        programs,
+        Some(Scheduler { channel, lifeline, lies, address, part: play_part }),
+        role,
+        env,
+        signals,
+    );
     let mut wait = Wait::default();
     loop {
         let Some(scheduler) = &mut os.scheduler else { give_up("no scheduler") };
@@ -232,7 +238,7 @@ pub fn shell(programs: Programs) -> ! {
                     ignored: &[],
                 };
                 let pid = match named::can_fork() {
-                    true => fork::fork(&order, Parent::Own, programs),
+                    true => fork::fork(&order, Parent::Own, programs, play_part),
                     false => spawn::spawn(&order),
                 };
                 let pid = pid.map_err(|e| JobError(machine::start(&e)));
@@ -304,6 +310,7 @@ fn fork_for(begin: Begin, fds: Vec<OwnedFd>, programs: Programs) -> std::io::Res
         },
         Parent::Same,
         programs,
+        play_part,
     )
 }
 
