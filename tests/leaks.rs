@@ -59,8 +59,8 @@ const STRAYS: &str = r#"
   { background = { name = "deaf", does = [{ ignore = ["TERM", "HUP", "INT"] }, "hold"], stdout = false, stderr = false } },
   { background = { name = "stopped", does = [{ raise = "STOP" }], stdout = false, stderr = false } },
 "#;
-/// The worker, the agent, its three strays, and the one at the gate.
-const AT_THE_GATE: usize = 6;
+/// The worker, what its participants are forked from, the agent, its three strays, and the one at the gate.
+const AT_THE_GATE: usize = 7;
 
 fn after_a_run(place: &Place) -> Result<(), Failed> {
     let file = place.scenario("{ sleep = \"1s\" }", "[1, 2, 3]")?;

@@ -2,7 +2,7 @@
 
 mod lockstep;
 
-use lockstep::{cell, drive, kernel};
+use lockstep::{arguments, cell, children, drive, kernel};
 use rehang_os::{
     kernel::{InternalError, Kernel},
     linux::signals,
@@ -106,11 +106,8 @@ fn a_silent_participant_is_no_verdict() {
     let mut kernel = kernel().with_watchdog(Duration::from_millis(100));
     let cell = cell(Null, r#"["hold"]"#);
     let (agent, _) = kernel.start(&cell.launch()).unwrap();
-    let pids =
-        std::fs::read_to_string(format!("/proc/self/task/{}/children", rustix::thread::gettid().as_raw_nonzero()));
-    for pid in pids.unwrap().split_whitespace() {
-        signals::send(pid.parse().unwrap(), Sig::Stop).unwrap();
-    }
+    let pid = children().into_iter().find(|pid| arguments(*pid) == ["fake-tool"]).unwrap();
+    signals::send(pid.cast_signed(), Sig::Stop).unwrap();
     let silent = InternalError::Silent { role: "agent".into(), real_ms: 100, doing: "running".into() };
     assert_eq!(kernel.run(agent, VTime(0)), Err(silent));
     assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));

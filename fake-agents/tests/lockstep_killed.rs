@@ -59,8 +59,8 @@ fn nobody_survives_a_killed_runner() {
     assert_eq!(set_up.matches("stopped").count(), 2, "{set_up}");
     let mut pids = Vec::new();
     tree(host.id().cast_signed(), &mut pids);
-    // the agents, the shell, the escaped one, the stopped one
-    assert_eq!(pids.len(), 5, "{set_up}");
+    // what they were forked from, the agents, the shell, the escaped one, the stopped one
+    assert_eq!(pids.len(), 6, "{set_up}");
     let watch = |pid: i32| rustix::process::pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
     let watched: Vec<OwnedFd> = pids.into_iter().map(watch).collect();
     host.kill().unwrap();

@@ -74,6 +74,19 @@ pub fn kernel() -> lockstep::LockstepKernel {
     lockstep::LockstepKernel::new(Path::new(env!("CARGO_BIN_EXE_rehang-fakes"))).unwrap()
 }
 
+/// The children of this process, whichever of its threads started them.
+pub fn children() -> Vec<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let lists = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
+    lists.flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
+}
+
+/// What `/proc` shows as a process's arguments.
+pub fn arguments(pid: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
 struct Driver<'a> {
     kernel: &'a mut dyn Kernel,
     streams: Streams,

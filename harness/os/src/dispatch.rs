@@ -6,7 +6,7 @@
 use crate::alone;
 use crate::linux::process::give_up;
 use crate::lockstep::participant;
-use crate::lockstep::protocol::{CONTROL_ENV, CONTROL_FD, SHELL};
+use crate::lockstep::protocol::{CONTROL_ENV, CONTROL_FD, SHELL, STARTER};
 use crate::os::{Programs, program_name};
 
 /// The name of the binary whose first argument names the fake.
@@ -31,17 +31,19 @@ pub fn dispatch(fakes: Fakes) -> bool {
         argv.remove(0);
     }
     let controlled = std::env::var_os(CONTROL_ENV).is_some_and(|fd| fd == *CONTROL_FD.to_string());
+    let own = [SHELL, STARTER];
     match program_name(&argv) {
-        SHELL if controlled => participant::shell(),
-        fake if fakes.names.contains(&fake) => {
+        fake if fakes.names.contains(&fake) || (controlled && own.contains(&fake)) => {
             std::panic::set_hook(Box::new(move |info| {
                 let place = info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
                 let text = info.payload_as_str().unwrap_or("something that is no text");
                 give_up(&format!("panicked{place}: {text}"))
             }));
-            match controlled {
-                true => participant::play(fakes.programs, &argv),
-                false => alone::play(fakes.programs, fakes.folder, &argv),
+            match (controlled, fake) {
+                (true, SHELL) => participant::shell(fakes.programs),
+                (true, STARTER) => participant::starter(fakes.programs, &argv),
+                (true, _) => participant::play(fakes.programs, &argv),
+                (false, _) => alone::play(fakes.programs, fakes.folder, &argv),
             }
         }
         _ => false,

@@ -9,6 +9,7 @@ pub mod journal;
 use self::journal::{JOURNAL_ENV, Journal, PLACE_ENV, Said};
 use crate::linux::os::RealOs;
 use crate::linux::process::{environment, leave};
+use crate::linux::signals::Signals;
 use crate::linux::{descriptor, signals};
 use crate::lockstep::protocol::Key;
 use crate::os::{FdKind, Next, Os, Programs, STDIN, STDOUT, Wait, program_name};
@@ -79,7 +80,7 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
         Err(why) => refuse(argv, &why.to_string()),
     };
     let speed = speed.and_then(|speed| speed.parse().ok()).unwrap_or(1).max(1);
-    let mut os = RealOs::new(programs, None, "alone".to_owned(), env);
+    let mut os = RealOs::new(programs, None, "alone".to_owned(), env, Signals::inherited());
     if let Some(journal) = &journal {
         let (stdin, stdout) = (word(os.kind(STDIN)).to_owned(), word(os.kind(STDOUT)).to_owned());
         let file = std::fs::read_link("/proc/self/fd/0").unwrap_or_default().to_string_lossy().into_owned();
@@ -89,7 +90,7 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
     let is_agent = AgentKind::of_program(program_name(&played)).is_some_and(|kind| kind.has_model);
     let wakes = is_agent.then(|| eventfd(0, EventfdFlags::CLOEXEC).ok()).flatten().map(descriptor::lifted);
     loop {
-        os.begin(None, Vec::new());
+        os.begin(None, Vec::new(), Vec::new());
         match program.resume(&mut os) {
             Next::Wait(next) => wait(&mut os, &next, speed, wakes.as_ref()),
             Next::Exit(code) => {
@@ -120,7 +121,7 @@ fn refuse(argv: &[String], why: &str) -> ! {
 
 /// Waits. An event loop has a descriptor of its own beside the others (`wakes`), on which its threads would wake it.
 fn wait(os: &mut RealOs, wait: &Wait, speed: u32, wakes: Option<&OwnedFd>) {
-    os.begin(None, Vec::new());
+    os.begin(None, Vec::new(), Vec::new());
     let now = os.now;
     let caught = os.signals.fd();
     if let Some(opening) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(|d| matches!(d.key, Key::Fifo(_))) {

@@ -3,6 +3,7 @@
 //! Invariant: what a persona opens has a real number of 10 or more, so that 0 to 4 are free to be what a child
 //! needs them to be. The persona sees its own numbers, the lowest free ones, as POSIX gives them.
 
+use super::process::give_up;
 use crate::lockstep::protocol::Key;
 use crate::os::{Errno, FdKind, Read, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -164,6 +165,19 @@ pub fn is_there(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
     let count = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&zero)));
     count.is_ok_and(|n| n > 0)
+}
+
+/// How long the kernel may take, in real time, to deliver on loopback what it has taken; after it the cell ends as an
+/// internal error.
+const LOOPBACK_S: i64 = 8;
+
+/// Waits for what the kernel has taken at the other end of a connection and not yet brought here. Under a scheduler only.
+pub fn await_loopback(fd: BorrowedFd<'_>) {
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    let limit = Timespec { tv_sec: LOOPBACK_S, tv_nsec: 0 };
+    if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))) == Ok(0) {
+        give_up(&format!("what was sent on loopback has not come within {LOOPBACK_S} s"));
+    }
 }
 
 /// Reads what is there, at most `max` bytes.

@@ -3,7 +3,9 @@
 //! Invariant: all unsafe code here is behind a safe function, or says what its caller must ensure.
 
 pub mod descriptor;
+pub mod fork;
 pub mod machine;
+pub(crate) mod named;
 pub(crate) mod os;
 pub(crate) mod process;
 pub mod signals;

@@ -4,13 +4,15 @@
 //! or the scheduler could notice is announced before the scheduler is heard again.
 
 use super::descriptor::{self, Descriptor};
+use super::fork::{self, Parent, Part};
 use super::machine;
+use super::named;
 use super::process::{give_up, hear, leave};
 use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::alone::journal::{self, Journal, PLACE_ENV};
 use crate::exec;
-use crate::lockstep::protocol::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
+use crate::lockstep::protocol::{Channel, Ended, Input, Key, Moved, Place, Said, To, Told, TtyReads, hash};
 use crate::os::{
     BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn,
     Stdio, TTY_QUOTA, Target, Write, tty_takes,
@@ -58,6 +60,8 @@ pub(crate) struct Scheduler {
     pub lies: Option<Lie>,
     /// The cell's own address of loopback.
     pub address: Ipv4Addr,
+    /// What its children do when they are forked.
+    pub part: Part,
 }
 
 pub(crate) struct RealOs {
@@ -83,7 +87,10 @@ pub(crate) struct RealOs {
     /// How much connections and terminals still take in this resume, under a scheduler; one that is not named takes a
     /// whole window or the whole quota.
     room: BTreeMap<Key, usize>,
+    /// What is left to read in this resume of what the scheduler knows it of, under a scheduler.
+    input: Vec<Input>,
     programs: Programs,
+    /// The binary of its children, unless they are forked.
     exe: CString,
     /// Alone: how many times as fast as the wall clock its clock runs.
     speed: u32,
@@ -96,6 +103,7 @@ impl RealOs {
         scheduler: Option<Scheduler>,
         role: String,
         env: Vec<(String, String)>,
+        signals: Signals,
     ) -> RealOs {
         let mut os = RealOs {
             scheduler,
@@ -106,7 +114,7 @@ impl RealOs {
             env,
             fds: BTreeMap::new(),
             kids: Vec::new(),
-            signals: Signals::inherited(),
+            signals,
             at_end: None,
             held: BTreeMap::new(),
             locks: None,
@@ -115,8 +123,9 @@ impl RealOs {
             tty_reads: BTreeMap::new(),
             tty_quota: TTY_QUOTA,
             room: BTreeMap::new(),
+            input: Vec::new(),
             programs,
-            exe: own_binary(),
+            exe: if named::can_fork() { CString::default() } else { own_binary() },
             speed: 1,
             journal: None,
         };
@@ -142,13 +151,14 @@ impl RealOs {
         self.journal.as_ref()
     }
 
-    /// Begins a resume: at this time, with this much room.
-    pub(crate) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>) {
+    /// Begins a resume: at this time, with this much room and this to read.
+    pub(crate) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>, input: Vec<Input>) {
         let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
         self.now = now.unwrap_or_else(wall);
         self.tty_quota = TTY_QUOTA;
         self.room = room.into_iter().collect();
+        self.input = input;
     }
 
     /// What a descriptor refers to.
@@ -374,7 +384,21 @@ impl Os for RealOs {
             self.do_stop(Stop::Read(fd.0));
             return Read::Later;
         }
-        let read = descriptor.read(max);
+        let read = match self.input.iter_mut().find(|input| input.key == descriptor.key) {
+            Some(Input { left: 0, .. }) => Read::Later,
+            Some(input) => {
+                let mut read = descriptor.read(max);
+                if read == Read::Later {
+                    descriptor::await_loopback(descriptor.fd());
+                    read = descriptor.read(max);
+                }
+                if let Read::Data(bytes) = &read {
+                    input.left = input.left.saturating_sub(bytes.len() as u64);
+                }
+                read
+            }
+            None => descriptor.read(max),
+        };
         if self.scheduler.is_some() {
             match (&read, descriptor.kind) {
                 (Read::Data(bytes), FdKind::Tty) => {
@@ -514,8 +538,18 @@ impl Os for RealOs {
     fn accept(&mut self, fd: Fd) -> Option<Fd> {
         let descriptor = self.fds.get(&fd.0)?;
         let Key::Listener(port) = descriptor.key else { return None };
+        let known = self.input.iter_mut().find(|input| input.key == descriptor.key);
+        let is_there = known.is_some();
+        if let Some(input) = known {
+            input.left = input.left.checked_sub(1)?;
+        }
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (socket, peer) = match rustix::net::acceptfrom_with(descriptor.fd(), flags) {
+        let mut accepted = rustix::net::acceptfrom_with(descriptor.fd(), flags);
+        if is_there && matches!(accepted, Err(rustix::io::Errno::AGAIN)) {
+            descriptor::await_loopback(descriptor.fd());
+            accepted = rustix::net::acceptfrom_with(descriptor.fd(), flags);
+        }
+        let (socket, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::CONNABORTED) => return None,
             Err(error) => {
@@ -524,7 +558,6 @@ impl Os for RealOs {
             }
         };
         let peer = SocketAddrV4::try_from(peer?).ok()?;
-        let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         let listener = Key::Listener(port);
         if self.scheduler.is_some() {
             self.moved.entry(listener).or_default().read += 1;
@@ -537,6 +570,8 @@ impl Os for RealOs {
             rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET => descriptor::errno(error),
             error => self.unmeant("connecting", error, machine::loopback),
         })?;
+        // it may listen there itself: then there is one more to accept
+        self.input.retain(|input| input.key != Key::Listener(port));
         Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
     }
 
@@ -615,7 +650,7 @@ impl Os for RealOs {
                 let pair = Channel::pair();
                 let (ours, theirs) =
                     pair.map_err(|error| self.unmeant("making a control socket", error, machine::open))?;
-                Some((ours, theirs, scheduler.lifeline.as_raw_fd()))
+                Some((ours, theirs, scheduler.lifeline.as_raw_fd(), scheduler.part))
             }
         };
         let (group, place) = match spawn.group {
@@ -623,16 +658,24 @@ impl Os for RealOs {
             Group::New => (spawn::Group::Group, Place::Group),
             Group::Session => (spawn::Group::Session, Place::Session),
         };
-        let pid = spawn::spawn(&Order {
+        let order = Order {
             exe: &self.exe,
             argv: &spawn.argv,
             env: &env,
             streams: streams.map(|(stream, _)| stream),
             group,
             terminal: None,
-            control: control.as_ref().map(|(_, theirs, lifeline)| (theirs.as_raw_fd(), *lifeline)),
+            control: control.as_ref().map(|(_, theirs, lifeline, _)| (theirs.as_raw_fd(), *lifeline)),
             ignored: self.signals.ignored(),
-        });
+        };
+        let (pid, ours) = match control {
+            Some((mut channel, theirs, _, part)) if named::can_fork() => {
+                let pid = fork::fork(&order, Parent::Own, self.programs, part);
+                drop(theirs);
+                (pid.and_then(|pid| fork::joined(&mut channel).map(|()| pid)), Some(channel))
+            }
+            control => (spawn::spawn(&order), control.map(|(channel, ..)| channel)),
+        };
         let pid = match pid {
             Ok(pid) => pid,
             // a fake alone may have been told nonsense; a machine that is at its limit is none
@@ -645,13 +688,12 @@ impl Os for RealOs {
             }
         };
         let kid = Pid::from_raw(pid).ok_or(Errno::NoProcess)?;
-        let pidfd = match &control {
+        let pidfd = match &ours {
             Some(_) => None,
             None => rustix::process::pidfd_open(kid, rustix::process::PidfdFlags::empty()).ok(),
         };
         self.kids.push(Kid { pid: kid, reaped: false, pidfd });
-        if let Some((ours, theirs, _)) = control {
-            drop(theirs);
+        if let Some(ours) = ours {
             self.say_moved();
             self.say(Said::Spawned { pid, argv: spawn.argv, place, closed, holds });
             self.send(Some(&ours.into_socket()));
@@ -746,6 +788,8 @@ pub fn listen(wish: Listen) -> rustix::io::Result<(OwnedFd, u16)> {
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     // a port whose old connections are still in TIME_WAIT can be listened on
     rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+    // those that are accepted inherit it (tcp(7) does not say so; Linux copies the socket)
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::net::bind(&socket, &SocketAddrV4::new(wish.address, wish.port))?;
     rustix::net::listen(&socket, BACKLOG)?;
     let port = port_of(rustix::net::getsockname(&socket)?);

@@ -32,16 +32,21 @@ pub(crate) fn leave(code: u8) -> ! {
 /// Ends this process for a reason that is an internal error: exit code 70.
 pub(crate) fn give_up(why: &str) -> ! {
     if std::env::var_os(CONTROL_ENV).is_some() {
-        // SAFETY: the control socket stays open as long as the process lives, and this never drops it.
-        let socket = unsafe { OwnedFd::from_raw_fd(CONTROL_FD) };
-        let mut channel = ManuallyDrop::new(Channel::new(socket));
-        channel.put(&Said::Panicked(why.to_owned()));
-        let _ = channel.send(&[]);
+        answer(&Said::Panicked(why.to_owned()));
     } else {
         use std::io::Write;
         let _ = writeln!(std::io::stderr(), "rehang: {why}");
     }
     leave(70)
+}
+
+/// Says something over the control socket, whoever has it here.
+pub(crate) fn answer(said: &Said) {
+    // SAFETY: the control socket stays open as long as the process lives, and this never drops it.
+    let socket = unsafe { OwnedFd::from_raw_fd(CONTROL_FD) };
+    let mut channel = ManuallyDrop::new(Channel::new(socket));
+    channel.put(said);
+    let _ = channel.send(&[]);
 }
 
 /// The scheduler's next message. A participant that has lost its scheduler ends.

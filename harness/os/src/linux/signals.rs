@@ -50,6 +50,26 @@ pub fn send(pid: i32, sig: Sig) -> io::Result<()> {
     }
 }
 
+/// What a new process does with its signals: all but those `ignored` have their default actions, and none is blocked.
+///
+/// # Errors
+/// The kernel's error.
+pub fn begin_anew(ignored: &[Sig]) -> io::Result<()> {
+    let default = Sig::ALL.into_iter().filter(|sig| !matches!(sig, Sig::Kill | Sig::Stop) && !ignored.contains(sig));
+    let none = set([]);
+    // SAFETY: the actions are the kernel's own constants, and the set outlives the call. What is ignored here already was
+    // where this process was forked.
+    unsafe {
+        for sig in default {
+            libc::signal(number(sig), libc::SIG_DFL);
+        }
+        match libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
 /// Waits for a signal that is not blocked, as a program does that has nothing to poll.
 pub fn wait_for_any() {
     // SAFETY: the mask is plain memory that outlives both calls; the one that is waited with is the one in force.
@@ -80,6 +100,11 @@ impl Signals {
             }
         });
         Signals { ignored: ignored.collect(), ..Signals::default() }
+    }
+
+    /// Those of a fresh process whose parent ignored these.
+    pub fn ignoring(ignored: &[Sig]) -> Signals {
+        Signals { ignored: ignored.to_vec(), ..Signals::default() }
     }
 
     /// The signals that are ignored: children inherit them.

@@ -65,11 +65,7 @@ pub struct Order<'a> {
 /// The kernel's error; arguments with a NUL byte.
 pub fn spawn(order: &Order<'_>) -> io::Result<i32> {
     let argv = strings(order.argv.iter().cloned())?;
-    let mut env: Vec<String> = order.env.iter().map(|(key, value)| format!("{ENV_PREFIX}{key}={value}")).collect();
-    if order.control.is_some() {
-        env.push(format!("{CONTROL_ENV}={CONTROL_FD}"));
-    }
-    let env = strings(env)?;
+    let env = strings(variables(order.env, order.control.is_some()))?;
     let mut actions = Actions::new()?;
     // a stream's source must not be a number that is overwritten before it is read
     let mut lifted = Vec::new();
@@ -129,6 +125,12 @@ pub fn spawn(order: &Order<'_>) -> io::Result<i32> {
     };
     check(error)?;
     Ok(pid)
+}
+
+/// The environment as a process is given it: what runs before `main` sees none of the names that a scenario chose.
+pub(super) fn variables(env: &[(String, String)], takes_part: bool) -> Vec<String> {
+    let all = env.iter().map(|(key, value)| format!("{ENV_PREFIX}{key}={value}"));
+    all.chain(takes_part.then(|| format!("{CONTROL_ENV}={CONTROL_FD}"))).collect()
 }
 
 fn strings(list: impl IntoIterator<Item = String>) -> io::Result<Vec<CString>> {

@@ -16,16 +16,20 @@ use rehang_scenario::Canon;
 impl LockstepKernel {
     pub(super) fn write_state(&mut self, canon: &mut Canon) -> Result<(), InternalError> {
         let LockstepKernel {
-            fakes: _,    // not compared: it never changes
-            lifeline: _, // not compared: it never changes
-            watchdog: _, // not compared: it never changes
-            claim: _,    // not compared: it never changes
+            starter: _,    // not compared: it is told nothing of a cell
+            one_by_one: _, // not compared: it never changes
+            fakes: _,      // not compared: it never changes
+            lifeline: _,   // not compared: it never changes
+            watchdog: _,   // not compared: it never changes
+            claim: _,      // not compared: it never changes
             processes,
             sessions,
             objects: _,   // not compared: written below, as far as somebody holds them
             terminals: _, // not compared: written below, as far as somebody holds them
             handles,
+            ours: _,     // not compared: the ends that the handles are
             happened: _, // not compared: empty after each step
+            turns: _,    // not compared: nothing reads it
             stops: _,    // not compared: it numbers stops
             shells: _,   // not compared: a snapshot alone shows it
             _turn,       // not compared: it never changes
@@ -71,8 +75,10 @@ impl LockstepKernel {
                 pending,
                 wait,
                 checked: _, // not compared: what it remembers of `wait` is derived
+                told: _,    // not compared: it is what the process says when it is asked
+                tells: _,   // not compared: it changes only when that is said
                 holds,
-                fds: _,  // not compared: the process says its own
+                fds: _,  // not compared: written behind the state of the program
                 used: _, // not compared: a snapshot alone shows it
                 at_end,
             } = self.get(proc);
@@ -147,9 +153,10 @@ impl LockstepKernel {
     }
 
     fn write_program(&mut self, proc: Proc, canon: &mut Canon, seen: &mut Vec<Key>) -> Result<(), InternalError> {
-        let table = self.state_of(proc, canon)?;
+        self.state_of(proc, canon)?;
+        let table = &self.get(proc).fds;
         canon.num(table.len() as u64);
-        for (fd, key) in table {
+        for &(fd, key) in table {
             canon.num(u64::from(fd)).num(number(seen, key));
         }
         Ok(())

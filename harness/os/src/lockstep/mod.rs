@@ -12,6 +12,7 @@ pub mod participant;
 pub mod protocol;
 mod snapshot;
 mod start;
+mod starter;
 mod streams;
 mod table;
 mod tty;
@@ -25,7 +26,8 @@ use address::Claim;
 use objects::Objects;
 use rehang_evidence::Snapshot;
 use rehang_scenario::{Canon, VTime};
-use std::collections::BTreeMap;
+use starter::Starter;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -44,6 +46,10 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// The real kernel with nothing on it but what a cell starts.
 pub struct LockstepKernel {
     fakes: CString,
+    /// What its participants are forked from, once there was one.
+    starter: Option<Starter>,
+    /// Whether each participant is started by itself.
+    one_by_one: bool,
     /// What participants hold of the lifeline, and the end whose closing kills them.
     lifeline: (OwnedFd, OwnedFd),
     watchdog: Duration,
@@ -53,9 +59,13 @@ pub struct LockstepKernel {
     sessions: BTreeMap<i32, Session>,
     objects: Objects,
     handles: Vec<Option<Own>>,
+    /// The ends of pipes and connections among them.
+    ours: BTreeSet<Key>,
     /// Terminals by device, including those that were hung up.
     terminals: BTreeMap<u64, Terminal>,
     happened: Vec<Happened>,
+    /// How often a participant was let run, in all cells.
+    turns: u64,
     /// How many stops the cell has had so far.
     stops: u64,
     /// All shells of the cell so far, by pid, and their terminals.
@@ -65,7 +75,7 @@ pub struct LockstepKernel {
 
 impl LockstepKernel {
     /// A kernel that starts its participants from the binary `fakes` (one whose `main` calls
-    /// [`rehang_os::linux::dispatch`]). A process has one kernel at a time: this waits for another thread's to be
+    /// [`rehang_os::linux::dispatch`]): it is loaded once a process, and each participant is a fork of what was loaded. A process has one kernel at a time: this waits for another thread's to be
     /// dropped, so a thread must not ask for a second one while it has one. Makes the process a subreaper, and sets SIGCHLD to its default.
     ///
     /// # Errors
@@ -80,6 +90,18 @@ impl LockstepKernel {
     pub fn with_watchdog(mut self, watchdog: Duration) -> LockstepKernel {
         self.watchdog = watchdog;
         self
+    }
+
+    /// Starts each participant by itself, by an `exec`, as it does where none can be forked.
+    #[must_use]
+    pub fn one_by_one(mut self) -> LockstepKernel {
+        self.one_by_one = true;
+        self
+    }
+
+    /// How often a participant was let run, in all its cells so far.
+    pub fn turns(&self) -> u64 {
+        self.turns
     }
 
     fn is_ready(&mut self, proc: Proc, now: VTime) -> Result<bool, InternalError> {
@@ -139,7 +161,10 @@ impl LockstepKernel {
             Key::Lock => Some(self.objects.locker.is_none()),
             Key::Listener(port) => Some(self.objects.waiting(port) > 0),
             Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
-            Key::PipeRead(_) => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),
+            Key::PipeRead(_) => match self.input(key) {
+                Some(input) => Some(input.left > 0),
+                None => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),
+            },
             Key::Tty(device) => self.terminals.get(&device).map(Terminal::readable),
         }
     }
@@ -294,6 +319,9 @@ impl Kernel for LockstepKernel {
 impl Drop for LockstepKernel {
     fn drop(&mut self) {
         // whoever is left is killed by the lifeline at the latest
-        let _ = self.clear_away();
+        let is_clear = self.clear_away().is_ok();
+        if let Some(starter) = self.starter.take().filter(|_| is_clear) {
+            starter.rest();
+        }
     }
 }

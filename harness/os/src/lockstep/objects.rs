@@ -159,6 +159,11 @@ impl Objects {
         self.holders.contains_key(&key)
     }
 
+    /// How many processes of the cell hold this, the scheduler among them.
+    pub fn holders(&self, key: Key) -> u32 {
+        self.holders.get(&key).copied().unwrap_or_default()
+    }
+
     /// What a holder of this key could read.
     pub fn inbound(&self, key: Key) -> Option<&Flow> {
         self.flows.get(&inbound(key)?)
@@ -167,6 +172,11 @@ impl Objects {
     /// How many connections to this port are not accepted yet.
     pub fn waiting(&self, port: u16) -> u64 {
         self.waiting.get(&port).map_or(0, |queue| queue.len() as u64)
+    }
+
+    /// Whether a connection waits to be accepted.
+    pub fn is_queued(&self, client: u16, server: u16) -> bool {
+        self.waiting.get(&server).is_some_and(|queue| queue.contains(&client))
     }
 
     /// The connections that wait at this listener, in their order, by the end that connected.

@@ -4,29 +4,40 @@
 //! what stops it.
 
 use super::protocol::{
-    CONTROL_ENV, CONTROL_FD, Channel, Job, JobError, Key, LIES_ENV, LIFELINE_FD, SAYS_NOTHING, Said, Told, Waiting,
+    Begin, CONTROL_ENV, CONTROL_FD, Channel, Given, Job, JobError, Key, LIES_ENV, LIFELINE_FD, SAYS_NOTHING, SHELL,
+    Said, Told, Waiting,
 };
-use crate::linux::descriptor::{is_there, lifted};
+use crate::linux::descriptor::{await_loopback, is_there, lifted};
+use crate::linux::fork::{self, Parent};
 use crate::linux::os::{Lie, RealOs, Scheduler};
 use crate::linux::process::{environment, give_up, hear, leave};
-use crate::linux::{machine, signals, spawn};
-use crate::os::{Disposition, Fd, Next, Program, Programs, Sig, Wait};
+use crate::linux::signals::{self, Signals};
+use crate::linux::{machine, named, spawn};
+use crate::os::{Disposition, Fd, Next, Program, Programs, Sig, Wait, program_name};
 use rehang_scenario::{Canon, VTime};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// How long the kernel may take, in real time, to deliver on loopback what it has taken; after it the cell ends as an
-/// internal error.
-const SETTLE_S: i64 = 8;
-
 /// `F_SETSIG` of Linux's `fcntl`, which the libc crate leaves out for GNU.
 const F_SETSIG: i32 = 10;
 
-/// Plays the fake to its end.
+/// Plays the fake that this process was started as to its end.
 pub fn play(programs: Programs, argv: &[String]) -> ! {
+    play_as(programs, argv, environment(), Signals::inherited())
+}
+
+/// Plays what this process was forked for to its end.
+fn play_part(programs: Programs, argv: &[String], env: Vec<(String, String)>, ignored: &[Sig]) -> ! {
+    match program_name(argv) {
+        SHELL => shell(programs),
+        _ => play_as(programs, argv, env, Signals::ignoring(ignored)),
+    }
+}
+
+fn play_as(programs: Programs, argv: &[String], mut env: Vec<(String, String)>, signals: Signals) -> ! {
     let (mut channel, lifeline) = join();
     let Told::Start { role, closed, plan, address } = hear(&mut channel) else { give_up("no start") };
     for fd in closed {
@@ -35,7 +46,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
             libc::close(fd.cast_signed());
         }
     }
-    let (mut env, mut lies) = (environment(), None);
+    let mut lies = None;
     env.retain(|(key, value)| {
         if key == LIES_ENV {
             lies = Some(if value == SAYS_NOTHING { Lie::Nothing } else { Lie::OneMore });
@@ -54,16 +65,25 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
             leave(70)
         }
     };
-    let mut os = RealOs::new(programs, Some(Scheduler { channel, lifeline, lies, address }), role, env);
+    let mut os = RealOs::new(
+        programs,
+        Some(Scheduler { channel, lifeline, lies, address, part: play_part }),
+        role,
+        env,
+        signals,
+    );
     let mut wait = Wait::default();
     loop {
         let Some(scheduler) = &mut os.scheduler else { give_up("no scheduler") };
         match hear(&mut scheduler.channel) {
-            Told::Go { now, soon, room } => {
+            Told::Go { now, tells, soon, input, room } => {
                 settle(&os, &soon);
-                os.begin(Some(now), room);
+                os.begin(Some(now), room, input);
                 match program.resume(&mut os) {
-                    Next::Wait(next) => wait = announce(&mut os, next),
+                    Next::Wait(next) => {
+                        let state = tells.then(|| state_of(program.as_ref(), now));
+                        wait = announce(&mut os, next, state);
+                    }
                     Next::Exit(code) => {
                         os.say_moved();
                         os.say(Said::Exiting(code));
@@ -77,7 +97,10 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
                 os.say(Said::Ready(ready));
                 os.send(None);
             }
-            Told::State(now) => say_state(&mut os, program.as_ref(), now),
+            Told::State(now) => {
+                say_state(&mut os, &state_of(program.as_ref(), now));
+                os.send(None);
+            }
             Told::Start { .. } | Told::Now | Told::AtEnd => give_up("an answer to no question"),
         }
     }
@@ -121,15 +144,11 @@ fn join() -> (Channel, OwnedFd) {
 /// Waits for what the kernel has taken from the other side of a connection and not yet brought here.
 fn settle(os: &RealOs, soon: &[u32]) {
     for descriptor in soon.iter().filter_map(|fd| os.fds.get(fd)) {
-        let mut polled = [PollFd::from_borrowed_fd(descriptor.fd(), PollFlags::IN)];
-        let limit = Timespec { tv_sec: SETTLE_S, tv_nsec: 0 };
-        if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))) == Ok(0) {
-            give_up(&format!("what was sent on loopback has not come within {SETTLE_S} s"));
-        }
+        await_loopback(descriptor.fd());
     }
 }
 
-fn announce(os: &mut RealOs, wait: Wait) -> Wait {
+fn announce(os: &mut RealOs, wait: Wait, state: Option<Vec<u8>>) -> Wait {
     let keys = |fds: &[Fd]| fds.iter().filter_map(|fd| Some((fd.0, os.key(fd.0)?))).collect();
     let waiting = Waiting {
         read: keys(&wait.read),
@@ -141,6 +160,9 @@ fn announce(os: &mut RealOs, wait: Wait) -> Wait {
         fds: os.changed_fds(),
     };
     os.say_moved();
+    if let Some(state) = state {
+        say_state(os, &state);
+    }
     os.say(Said::Waiting(waiting));
     os.send(None);
     if let Some(stop) = os.at_end.take() {
@@ -173,23 +195,25 @@ fn told(state: Vec<u8>) -> Vec<u8> {
     }
 }
 
-fn say_state(os: &mut RealOs, program: &dyn Program, now: VTime) {
+fn state_of(program: &dyn Program, now: VTime) -> Vec<u8> {
     let mut canon = Canon::new(now);
     program.canon(&mut canon);
-    let table = os.fds.iter().map(|(fd, descriptor)| (*fd, descriptor.key)).collect();
-    os.say(Said::State(table));
+    told(canon.into_bytes())
+}
+
+fn say_state(os: &mut RealOs, state: &[u8]) {
+    os.say(Said::State);
     if let Some(scheduler) = &mut os.scheduler {
-        scheduler.channel.put_raw(&told(canon.into_bytes()));
+        scheduler.channel.put_raw(state);
     }
-    os.send(None);
 }
 
 /// The shell of `tty-background`: it leads the session, owns the terminal's foreground, and started the agent in the
 /// background. It ignores the signals of the keyboard. It takes no part in virtual time: it starts the agent, signals
 /// and reaps it when it is told to, and dies of a hang-up when it is told to, because it first hangs up its job.
-pub fn shell() -> ! {
+pub fn shell(programs: Programs) -> ! {
     let (mut channel, lifeline) = join();
-    let mut dispositions = signals::Signals::default();
+    let mut dispositions = Signals::default();
     for sig in [Sig::Hup, Sig::Int, Sig::Quit, Sig::Tstp, Sig::Ttin, Sig::Ttou] {
         dispositions.set(sig, Disposition::Ignore);
     }
@@ -213,7 +237,11 @@ pub fn shell() -> ! {
                     control: Some((control.as_raw_fd(), lifeline.as_raw_fd())),
                     ignored: &[],
                 };
-                let pid = spawn::spawn(&order).map_err(|e| JobError(machine::start(&e)));
+                let pid = match named::can_fork() {
+                    true => fork::fork(&order, Parent::Own, programs, play_part),
+                    false => spawn::spawn(&order),
+                };
+                let pid = pid.map_err(|e| JobError(machine::start(&e)));
                 // the terminal comes to its end with the agent; it stays the controlling one of the session
                 for fd in 0..3 {
                     // SAFETY: nothing here uses the standard descriptors from now on.
@@ -240,6 +268,50 @@ pub fn shell() -> ! {
             let _ = signals::send(std::process::id().cast_signed(), Sig::Hup);
         }
     }
+}
+
+/// The process from which the participants of all cells of a worker are forked, each as a child of the worker's, when it is
+/// told to. It has loaded what they all are, and nothing else.
+pub fn starter(programs: Programs, argv: &[String]) -> ! {
+    let (mut channel, _lifeline) = join();
+    named::prepare(argv);
+    channel.put(&Said::Joined(if named::can_fork() { 0 } else { libc::ENOSYS }));
+    let mut heard = channel.send(&[]).is_ok();
+    while heard {
+        let Ok(Some(mut parcel)) = channel.receive() else { leave(1) };
+        let Ok(Some(begin)) = parcel.message::<Begin>() else { give_up("a start that nobody understands") };
+        let begun = fork_for(begin, std::mem::take(&mut parcel.fds), programs);
+        channel.put(&begun.map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)));
+        heard = channel.send(&[]).is_ok();
+    }
+    leave(1)
+}
+
+/// Forks a process; nothing that came along for it is open here when this returns.
+fn fork_for(begin: Begin, fds: Vec<OwnedFd>, programs: Programs) -> std::io::Result<i32> {
+    let mut sent = fds.iter().map(AsRawFd::as_raw_fd);
+    let streams = begin.streams.map(|given| match given {
+        Given::Sent => sent.next().map_or(spawn::Stream::Closed, spawn::Stream::Fd),
+        Given::Null => spawn::Stream::Null,
+        Given::Closed => spawn::Stream::Closed,
+        Given::Open(path) => spawn::Stream::Open(path),
+    });
+    let (Some(control), Some(lifeline)) = (sent.next(), sent.next()) else { give_up("a start without a socket") };
+    fork::fork(
+        &spawn::Order {
+            exe: &CString::default(),
+            argv: &begin.argv,
+            env: &begin.env,
+            streams,
+            group: spawn::Group::Session,
+            terminal: begin.terminal.as_ref(),
+            control: Some((control, lifeline)),
+            ignored: &[],
+        },
+        Parent::Same,
+        programs,
+        play_part,
+    )
 }
 
 fn reap(pid: i32) -> std::io::Result<i32> {

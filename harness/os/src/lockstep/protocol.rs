@@ -2,8 +2,8 @@
 //!
 //! Invariant: one side speaks at a time. A parcel holds whole messages and is cut into packets that fit a
 //! `SOCK_SEQPACKET` socket. After the last message of its parcel a participant waits for the scheduler; that message is
-//! one of `Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, `State` with its encoding, or a `Spawned` that
-//! carries a socket.
+//! one of `Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, a `State` that was asked for, with its encoding, or a
+//! `Spawned` that carries a socket.
 
 use crate::os::{Exit, Sig};
 use rehang_scenario::{VTime, plan::Plan};
@@ -14,6 +14,7 @@ use rustix::net::{
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::ffi::CString;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
@@ -34,8 +35,13 @@ pub const SAYS_NOTHING: &str = "nothing";
 /// The leader of a session whose terminal's foreground is not the agent's: a shell that started it with `&`.
 pub const SHELL: &str = "fake-shell";
 
+/// The process from which participants are forked. It takes part in nothing itself.
+pub const STARTER: &str = "fake-starter";
+
 /// The payload of one packet, in bytes: well below the smallest socket buffer that Linux allows to set.
 const PACKET: usize = 8_192;
+/// The most descriptors that come along with a parcel: three streams, a control socket and a lifeline.
+const FDS_MAX: usize = 5;
 /// The largest parcel, in bytes: a fact of 256 KiB of text, escaped at worst, fits several times.
 const PARCEL_MAX: usize = 16 << 20;
 
@@ -73,6 +79,15 @@ pub struct Moved {
     pub wrote: u64,
     /// FNV-1a of the bytes written.
     pub hash: u64,
+}
+
+/// All that can be read of an object during a turn, because only the scheduler can write to it, and it does not meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The object: an end of a pipe or of a connection, accepted or not, or a listener.
+    pub key: Key,
+    /// How many bytes; of a listener, how many connections.
+    pub left: u64,
 }
 
 /// Reads of a terminal since the last announcement.
@@ -142,6 +157,8 @@ pub enum Place {
 /// A message of a participant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Said {
+    /// It was forked and is set up, or why not: the error's number, or 0.
+    Joined(i32),
     /// It cannot play its plan.
     Refused(String),
     /// It panicked, with this text.
@@ -193,8 +210,8 @@ pub enum Said {
     Exiting(u8),
     /// Whether anything that it waits for is there.
     Ready(bool),
-    /// Its state (the next message is the encoding itself), and what its descriptors refer to.
-    State(Vec<(u32, Key)>),
+    /// Its state: the next message is the encoding itself.
+    State,
 }
 
 /// An end of a process, as announced.
@@ -244,8 +261,12 @@ pub enum Told {
     Go {
         /// The virtual time of the turn.
         now: VTime,
+        /// Whether it says its state before it waits.
+        tells: bool,
         /// Descriptors that will be readable at once: the kernel may still be delivering.
         soon: Vec<u32>,
+        /// What there is to read before the next turn, where the scheduler knows it for sure.
+        input: Vec<Input>,
         /// How many bytes each connection that it holds takes before the next turn, unless that is a whole
         /// [`SOCKET_WINDOW`](crate::os::SOCKET_WINDOW); and each terminal that takes less than
         /// [`TTY_QUOTA`](crate::os::TTY_QUOTA) line ends.
@@ -340,7 +361,7 @@ impl Channel {
         let count = bytes.len().div_ceil(PACKET).max(1);
         for (nth, part) in bytes.chunks(PACKET).enumerate() {
             let more = [u8::from(nth + 1 < count)];
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
             if nth == 0 && !fds.is_empty() {
                 ancillary.push(SendAncillaryMessage::ScmRights(fds));
@@ -364,7 +385,7 @@ impl Channel {
         self.packet.resize(PACKET + 1, 0);
         let mut parcel = Parcel::default();
         loop {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
             let packet = &mut self.packet;
             let got = rustix::io::retry_on_intr(|| {
@@ -458,6 +479,33 @@ pub fn hash(hash: u64, bytes: &[u8]) -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{0}")]
 pub struct JobError(pub String);
+
+/// What the scheduler has the starter do: begin a participant, as the leader of a session. The descriptors of its streams
+/// that are [`Given::Sent`] come along, then its control socket and the lifeline. The answer is a pid or an error's number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Begin {
+    /// Its program name and arguments.
+    pub argv: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// Its first three descriptors.
+    pub streams: [Given; 3],
+    /// The terminal that becomes the controlling one.
+    pub terminal: Option<CString>,
+}
+
+/// One of the first three descriptors of a process that is begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Given {
+    /// It comes along.
+    Sent,
+    /// `/dev/null`.
+    Null,
+    /// It is closed.
+    Closed,
+    /// This path, as [`Stream::Open`](crate::linux::spawn::Stream::Open).
+    Open(CString),
+}
 
 /// What the scheduler has the shell do; the answer is a pid or a wait status, or a [`JobError`].
 #[derive(Debug, Clone, Serialize, Deserialize)]

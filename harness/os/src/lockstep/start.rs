@@ -5,15 +5,16 @@
 
 use super::address::Claim;
 use super::children::{Shell, ended_within, pidfd_of, reap_here, shell_job};
+use super::starter::{Starter, What, end};
 use super::streams::Own;
 use super::table::{Session, State};
 use super::tty::Master;
 use super::{LockstepKernel, Objects, WATCHDOG};
 use crate::kernel::{InternalError, Launch, Left, Proc, Streams};
+use crate::linux::fork::joined;
 use crate::linux::spawn::{Group, Order, Stream, spawn};
-use crate::linux::{descriptor, machine, signals};
-use crate::lockstep::protocol::{Channel, Job, Key, SHELL};
-use crate::os::Sig;
+use crate::linux::{descriptor, machine};
+use crate::lockstep::protocol::{Channel, Job, JobError, Key, SHELL};
 use rehang_scenario::Terminal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -46,6 +47,8 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
     let claim = Claim::new().map_err(|e| fault("claiming an address of loopback", machine::loopback(&e)))?;
     Ok(LockstepKernel {
         fakes,
+        starter: None,
+        one_by_one: false,
         lifeline: (descriptor::lifted(lifeline.0), descriptor::lifted(lifeline.1)),
         watchdog: WATCHDOG,
         claim,
@@ -53,8 +56,10 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
         sessions: BTreeMap::new(),
         objects: Objects::default(),
         handles: Vec::new(),
+        ours: BTreeSet::new(),
         terminals: BTreeMap::new(),
         happened: Vec::new(),
+        turns: 0,
         stops: 0,
         shells: BTreeMap::new(),
         _turn: turn,
@@ -92,24 +97,17 @@ impl LockstepKernel {
         }
         let given: Vec<Stream> = ends.given.iter().map(|(stream, _)| stream.clone()).collect();
         let given: [Stream; 3] = given.try_into().unwrap_or([Stream::Null, Stream::Null, Stream::Null]);
-        let (channel, theirs) = control_socket()?;
+        let (mut channel, theirs) = control_socket()?;
+        self.limit(&channel)?;
         let (pid, shell) = match launch.terminal {
-            terminal if terminal.is_background() => self.start_by_shell(launch, given, &theirs)?,
+            terminal if terminal.is_background() => self.start_by_shell(launch, given, (&mut channel, theirs))?,
             _ => {
-                let order = Order {
-                    exe: &self.fakes,
-                    argv: &launch.argv,
-                    env: &launch.env,
-                    streams: given,
-                    group: Group::Session,
-                    terminal: terminal.as_ref().map(|(path, _)| path),
-                    control: Some((theirs.as_raw_fd(), self.lifeline.0.as_raw_fd())),
-                    ignored: &[],
-                };
-                (spawn(&order).map_err(|e| self.unstarted(&launch.argv, &e))?, None)
+                let terminal = terminal.as_ref().map(|(path, _)| path);
+                let what = What { argv: &launch.argv, env: &launch.env, streams: given, terminal };
+                (self.begin(what, (&mut channel, theirs))?, None)
             }
         };
-        drop((theirs, ends.given));
+        drop(ends.given);
         let plan = Some(Box::new(launch.plan.clone()));
         let proc = self.enter(launch.role.clone(), None, launch.argv.clone(), pid, channel, Vec::new(), plan)?;
         for key in &ends.holds {
@@ -186,38 +184,59 @@ impl LockstepKernel {
     /// Starts a session's leader that starts the agent in the background: a group whose reads of the terminal stop
     /// it must have a parent in its session that is in another group.
     fn start_by_shell(
-        &self,
+        &mut self,
         launch: &Launch,
         streams: [Stream; 3],
-        theirs: &OwnedFd,
+        (agents, theirs): (&mut Channel, OwnedFd),
     ) -> Result<(i32, Option<Shell>), InternalError> {
-        let (channel, its_end) = control_socket()?;
+        let (mut channel, its_end) = control_socket()?;
         self.limit(&channel)?;
-        let argv = [SHELL.to_owned()];
-        let order = Order {
-            exe: &self.fakes,
-            argv: &argv,
-            env: &[],
-            streams,
-            group: Group::Session,
-            terminal: None,
-            control: Some((its_end.as_raw_fd(), self.lifeline.0.as_raw_fd())),
-            ignored: &[],
-        };
-        let pid = spawn(&order).map_err(|e| self.unstarted(&argv, &e))?;
+        let what = What { argv: &[SHELL.to_owned()], env: &[], streams, terminal: None };
+        let pid = self.begin(what, (&mut channel, its_end))?;
         let pidfd = pidfd_of(pid).map_err(|e| fault("watching the shell", e))?;
         let nohup = launch.terminal == Terminal::TtyBackgroundNohup;
         let mut shell = Shell { pid, pidfd, channel, nohup };
         let job = Job::Start { argv: launch.argv.clone(), env: launch.env.clone() };
-        match shell_job(&mut shell, &job, &[theirs.as_fd()]) {
+        let started = shell_job(&mut shell, &job, &[theirs.as_fd()]);
+        drop(theirs);
+        let started = started.and_then(|agent| match &self.starter {
+            Some(_) => joined(agents).map(|()| agent).map_err(|e| JobError(machine::start(&e)).into()),
+            None => Ok(agent),
+        });
+        match started {
             Ok(agent) => Ok((agent, Some(shell))),
             Err(why) => {
-                let _ = signals::send(pid, Sig::Kill);
-                ended_within(&shell.pidfd, self.watchdog);
-                let _ = reap_here(&shell.pidfd);
+                end(pid);
                 Err(InternalError::Fake(format!("{}: {why}", launch.argv.join(" "))))
             }
         }
+    }
+
+    /// Starts a participant that leads a session: by a fork where that can be, else by itself. It takes its end of the
+    /// control socket.
+    fn begin(&mut self, what: What<'_>, sockets: (&mut Channel, OwnedFd)) -> Result<i32, InternalError> {
+        if self.starter.is_none() && !self.one_by_one {
+            self.starter = Starter::of(&self.fakes).map_err(|e| self.unstarted(what.argv, &e))?;
+            self.one_by_one = self.starter.is_none();
+        }
+        let pid = match &mut self.starter {
+            Some(starter) => starter.start(&what, sockets, self.lifeline.0.as_fd()),
+            None => spawn(&Order {
+                exe: &self.fakes,
+                argv: what.argv,
+                env: what.env,
+                streams: what.streams,
+                group: Group::Session,
+                terminal: what.terminal,
+                control: Some((sockets.1.as_raw_fd(), self.lifeline.0.as_raw_fd())),
+                ignored: &[],
+            }),
+        };
+        pid.map_err(|error| {
+            // the next cell begins with another one
+            self.starter = None;
+            self.unstarted(what.argv, &error)
+        })
     }
 
     fn unstarted(&self, argv: &[String], error: &std::io::Error) -> InternalError {
@@ -255,6 +274,7 @@ impl LockstepKernel {
         self.processes.clear();
         self.sessions.clear();
         self.handles.clear();
+        self.ours.clear();
         self.terminals.clear();
         self.happened.clear();
         self.objects = Objects::default();

@@ -8,9 +8,9 @@ use super::LockstepKernel;
 use super::objects::{inbound, outbound};
 use super::table::Aim;
 use super::tty::Master;
-use crate::kernel::{Handle, InternalError};
+use crate::kernel::{Handle, InternalError, Proc};
 use crate::linux::{descriptor, machine};
-use crate::lockstep::protocol::Key;
+use crate::lockstep::protocol::{Input, Key};
 use crate::os::{BACKLOG, Errno, FdKind, Listen, Read, Sig, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
@@ -43,6 +43,9 @@ pub enum Own {
 
 impl LockstepKernel {
     pub(super) fn keep(&mut self, own: Own) -> Handle {
+        if let Own::Plain { key, .. } = &own {
+            self.ours.insert(*key);
+        }
         self.handles.push(Some(own));
         Handle(u32::try_from(self.handles.len() - 1).unwrap_or(u32::MAX))
     }
@@ -55,15 +58,32 @@ impl LockstepKernel {
     pub(super) fn other_end(&self, handle: Handle) -> Option<Key> {
         match self.own(handle)? {
             Own::Master { master, .. } => Some(Key::Tty(master.device)),
-            Own::Plain { key, .. } => match *key {
-                Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
-                Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
-                Key::Client(client, server) => Some(Key::Server(client, server)),
-                Key::Server(client, server) => Some(Key::Client(client, server)),
-                Key::Tty(_) | Key::Listener(_) | Key::Other => None,
-                Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
-            },
+            Own::Plain { key, .. } => opposite(*key),
         }
+    }
+
+    /// What a participant can read in a turn, as far as this scheduler alone writes it: of what it holds, and of the
+    /// connections that wait at its listeners.
+    pub(super) fn input_of(&self, proc: Proc) -> Vec<Input> {
+        let mut all = Vec::new();
+        for &key in &self.get(proc).holds {
+            if let Key::Listener(port) = key {
+                all.push(Input { key, left: self.objects.waiting(port) });
+                let accepted = self.objects.queue(key).into_iter().filter_map(opposite);
+                all.extend(accepted.filter_map(|key| self.input(key)));
+            } else {
+                all.extend(self.input(key));
+            }
+        }
+        all
+    }
+
+    /// What can be read of this, if nobody but the scheduler holds the other end; its own end, once closed, is not known.
+    pub(super) fn input(&self, key: Key) -> Option<Input> {
+        let from = opposite(key).filter(|_| inbound(key).is_some())?;
+        let is_alone = self.ours.contains(&from) && self.objects.holders(from) == 1;
+        let flow = is_alone.then(|| self.objects.inbound(key)).flatten()?;
+        Some(Input { key, left: flow.written.saturating_sub(flow.read) })
     }
 
     pub(super) fn read_own(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError> {
@@ -105,10 +125,12 @@ impl LockstepKernel {
     }
 
     /// Whether there is nothing to read by what was announced, neither bytes nor an end. The end of a connection that nobody
-    /// has accepted is not announced.
+    /// has accepted is not announced, once nobody can accept it any more.
     fn is_dry(&self, key: Key) -> bool {
         let is_open = match key {
-            Key::Client(client, server) => self.objects.is_held(Key::Server(client, server)),
+            Key::Client(client, server) => {
+                self.objects.is_held(Key::Server(client, server)) || self.objects.is_queued(client, server)
+            }
             Key::Server(client, server) => self.objects.is_held(Key::Client(client, server)),
             _ => true,
         };
@@ -183,6 +205,7 @@ impl LockstepKernel {
                     let _ = set_socket_linger(&fd, Some(Duration::ZERO));
                 }
                 drop(fd);
+                self.ours.remove(&key);
                 self.objects.release(key);
                 Ok(())
             }
@@ -257,12 +280,23 @@ impl LockstepKernel {
                 return Err(InternalError::Kernel { what: "accepting".into(), why: machine::open(&error.into()) });
             }
         };
-        let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         let peer = SocketAddrV4::try_from(peer).map_or(0, |a| a.port());
         self.objects.accept(port);
         let key = Key::Server(peer, port);
         self.objects.hold(key);
         Ok(Some(self.keep(Own::Plain { fd: socket, key })))
+    }
+}
+
+/// The other end of a pipe or a connection.
+fn opposite(key: Key) -> Option<Key> {
+    match key {
+        Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
+        Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
+        Key::Client(client, server) => Some(Key::Server(client, server)),
+        Key::Server(client, server) => Some(Key::Client(client, server)),
+        Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+        Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
     }
 }
 

@@ -69,6 +69,10 @@ pub struct Process {
     pub wait: Waiting,
     /// The epoch in which nothing was there of what it waits for.
     pub checked: Option<u64>,
+    /// The state that it said before it waited, and the time of that.
+    pub told: Option<(VTime, Vec<u8>)>,
+    /// In how many of its next turns it says its state: where one is compared, the next one mostly is.
+    pub tells: u8,
     /// The objects that it holds.
     pub holds: BTreeSet<Key>,
     /// The same by its descriptors, as it said when it last waited: only a snapshot shows them.

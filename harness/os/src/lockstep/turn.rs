@@ -9,12 +9,23 @@ use super::objects::TooMuch;
 use super::table::{Aim, Process, State};
 use crate::kernel::{Change, InternalError, Proc};
 use crate::linux::signals;
-use crate::lockstep::protocol::{Channel, Key, Moved, Parcel, Place, Said, To, Told, Waiting};
+use crate::lockstep::protocol::{Channel, Input, Key, Moved, Parcel, Place, Said, To, Told, Waiting};
 use crate::os::{Disposition, Exit, SOCKET_WINDOW, Sig};
 use crate::tables::Used;
 use rehang_scenario::{Canon, VTime, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
+
+/// In how many turns after a state was needed a participant says the next ones of itself.
+const TELLS: u8 = 4;
+
+/// Sets the limit on how long a control socket may be silent or full.
+pub(super) fn limit(channel: &Channel, watchdog: std::time::Duration) -> Result<(), rustix::io::Errno> {
+    use rustix::net::sockopt::{Timeout, set_socket_timeout};
+    [Timeout::Recv, Timeout::Send]
+        .into_iter()
+        .try_for_each(|timeout| set_socket_timeout(channel.socket(), timeout, Some(watchdog)))
+}
 
 impl LockstepKernel {
     /// Enters a process that has just been started.
@@ -31,7 +42,6 @@ impl LockstepKernel {
     ) -> Result<Proc, InternalError> {
         let pidfd = pidfd_of(pid)
             .map_err(|why| InternalError::Kernel { what: format!("watching {role}"), why: why.to_string() })?;
-        self.limit(&channel)?;
         channel.put(&Told::Start { role: role.clone(), closed, plan, address: self.claim.address() });
         // The process that started it runs on meanwhile, and its end may already have ended this one: that is seen when
         // it is due.
@@ -58,6 +68,8 @@ impl LockstepKernel {
             pending: Vec::new(),
             wait: Waiting::default(),
             checked: None,
+            told: None,
+            tells: 0,
             holds: BTreeSet::new(),
             fds: Vec::new(),
             used: Used::from(self.objects.now),
@@ -69,12 +81,8 @@ impl LockstepKernel {
 
     /// Sets the watchdog's limit on a control socket.
     pub(super) fn limit(&self, channel: &Channel) -> Result<(), InternalError> {
-        use rustix::net::sockopt::{Timeout, set_socket_timeout};
-        for timeout in [Timeout::Recv, Timeout::Send] {
-            set_socket_timeout(channel.socket(), timeout, Some(self.watchdog))
-                .map_err(|e| InternalError::Kernel { what: "limiting a control socket".into(), why: e.to_string() })?;
-        }
-        Ok(())
+        limit(channel, self.watchdog)
+            .map_err(|e| InternalError::Kernel { what: "limiting a control socket".into(), why: e.to_string() })
     }
 
     fn tell(&mut self, proc: Proc, told: &Told) -> Result<(), InternalError> {
@@ -120,8 +128,10 @@ impl LockstepKernel {
         if !self.get(proc).alive() || self.get(proc).stopped.is_some() {
             return Ok(());
         }
-        let soon = self.get(proc).wait.read.iter().filter(|(_, key)| self.is_soon(*key)).map(|(fd, _)| *fd);
-        let soon = soon.collect();
+        let input: Vec<Input> = self.input_of(proc);
+        let unknown = |key: &Key| !input.iter().any(|input| input.key == *key);
+        let soon = self.get(proc).wait.read.iter().filter(|(_, key)| self.is_soon(*key) && unknown(key));
+        let soon = soon.map(|(fd, _)| *fd).collect();
         let sockets = self.get(proc).holds.iter().filter(|key| matches!(key, Key::Client(..) | Key::Server(..)));
         let sockets = sockets.map(|&key| (key, self.objects.room(key))).filter(|(_, room)| *room != SOCKET_WINDOW);
         let room = sockets.chain(self.scarce_room()).collect();
@@ -129,14 +139,23 @@ impl LockstepKernel {
         process.state = State::Waiting;
         process.retries = false;
         process.checked = None;
+        process.told = None;
+        let tells = process.tells > 0;
+        process.tells = process.tells.saturating_sub(1);
         process.used.turns += 1;
         self.objects.now = now;
         self.objects.turns += 1;
-        self.tell(proc, &Told::Go { now, soon, room })?;
+        self.turns += 1;
+        self.tell(proc, &Told::Go { now, tells, soon, input, room })?;
         loop {
             let mut parcel = self.hear(proc, "running")?;
             let mut fds = std::mem::take(&mut parcel.fds);
             while let Some(said) = self.next(proc, &mut parcel)? {
+                if tells && matches!(said, Said::State) {
+                    let state = self.state_in(proc, &mut parcel)?;
+                    self.get_mut(proc).told = Some((now, state));
+                    continue;
+                }
                 if self.take_in(proc, said, &mut fds)? {
                     return self.drain_terminals(proc);
                 }
@@ -254,7 +273,7 @@ impl LockstepKernel {
                 self.settle(vec![(proc, Exit::Code(code))])?;
                 return Ok(true);
             }
-            Said::TtyRead(..) | Said::Did(_) | Said::Ready(_) | Said::State(_) => {
+            Said::Joined(_) | Said::TtyRead(..) | Said::Did(_) | Said::Ready(_) | Said::State => {
                 return Err(InternalError::Fake(format!("{} answers what it was not asked", self.get(proc).role)));
             }
         }
@@ -273,7 +292,9 @@ impl LockstepKernel {
         socket: OwnedFd,
     ) -> Result<(), InternalError> {
         let role = format!("{}.{}", self.get(parent).role, self.get(parent).children.len() + 1);
-        let child = self.enter(role, Some(parent), argv, pid, Channel::new(socket), closed, None)?;
+        let channel = Channel::new(socket);
+        self.limit(&channel)?;
+        let child = self.enter(role, Some(parent), argv, pid, channel, closed, None)?;
         let (pgid, sid) = (self.get(parent).pgid, self.get(parent).sid);
         let ignored = self.get(parent).dispositions.iter().filter(|(_, d)| **d == Disposition::Ignore);
         let ignored = ignored.map(|(sig, d)| (*sig, *d)).collect();
@@ -367,22 +388,35 @@ impl LockstepKernel {
         }
     }
 
-    /// Asks a participant for its state: the encoding, and what its descriptors refer to.
-    pub(super) fn state_of(&mut self, proc: Proc, canon: &mut Canon) -> Result<Vec<(u32, Key)>, InternalError> {
-        self.tell(proc, &Told::State(canon.now()))?;
-        let mut parcel = self.hear(proc, "saying its state")?;
-        match self.next(proc, &mut parcel)? {
-            Some(Said::State(table)) => match parcel.next_raw() {
-                Ok(Some(bytes)) => {
-                    canon.bytes(bytes);
-                    Ok(table)
-                }
+    /// Writes a participant's state at this time: as it said it when it last waited, or as it says it now.
+    pub(super) fn state_of(&mut self, proc: Proc, canon: &mut Canon) -> Result<(), InternalError> {
+        self.get_mut(proc).tells = TELLS;
+        if self.get(proc).told.as_ref().is_none_or(|(at, _)| *at != canon.now()) {
+            self.tell(proc, &Told::State(canon.now()))?;
+            let mut parcel = self.hear(proc, "saying its state")?;
+            let state = match self.next(proc, &mut parcel)? {
+                Some(Said::State) => self.state_in(proc, &mut parcel)?,
                 other => {
-                    let other = other.map_err(|why| why.to_string());
-                    Err(InternalError::Fake(format!("{} has no state: {other:?}", self.get(proc).role)))
+                    let role = &self.get(proc).role;
+                    return Err(InternalError::Fake(format!("{role} says {other:?} instead of its state")));
                 }
-            },
-            other => Err(InternalError::Fake(format!("{} says {other:?} instead of its state", self.get(proc).role))),
+            };
+            self.get_mut(proc).told = Some((canon.now(), state));
+        }
+        if let Some((_, state)) = &self.get(proc).told {
+            canon.bytes(state);
+        }
+        Ok(())
+    }
+
+    /// The encoding that follows a `State`.
+    fn state_in(&self, proc: Proc, parcel: &mut Parcel) -> Result<Vec<u8>, InternalError> {
+        match parcel.next_raw() {
+            Ok(Some(bytes)) => Ok(bytes.to_vec()),
+            other => {
+                let other = other.map_err(|why| why.to_string());
+                Err(InternalError::Fake(format!("{} has no state: {other:?}", self.get(proc).role)))
+            }
         }
     }
 }
