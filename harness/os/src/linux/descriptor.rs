@@ -9,8 +9,8 @@ use crate::os::{Errno, FdKind, Read, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::termios::{LocalModes, OptionalActions};
+use std::cell::RefCell;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// The lowest real number of a descriptor that we open.
@@ -180,11 +180,19 @@ pub fn await_loopback(fd: BorrowedFd<'_>) {
     }
 }
 
+thread_local! {
+    /// Where reads go. It stays, and only what is read is touched of it: on the stack, each process would touch all of its
+    /// pages.
+    static SPACE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(PIPE_BYTES));
+}
+
 /// Reads what is there, at most `max` bytes.
 pub fn read(fd: BorrowedFd<'_>, max: usize) -> Read {
-    let mut space = [MaybeUninit::uninit(); PIPE_BYTES];
-    let space = &mut space[..max.clamp(1, PIPE_BYTES)];
-    match rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *space).map(|(bytes, _)| bytes.to_vec())) {
+    let read = SPACE.with_borrow_mut(|space| {
+        let space = &mut space.spare_capacity_mut()[..max.clamp(1, PIPE_BYTES)];
+        rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *space).map(|(bytes, _)| bytes.to_vec()))
+    });
+    match read {
         Ok(bytes) if bytes.is_empty() => Read::Eof,
         Ok(bytes) => Read::Data(bytes),
         Err(rustix::io::Errno::AGAIN) => Read::Later,
