@@ -39,7 +39,12 @@ enum Command {
         rest: Vec<String>,
     },
     /// Measures what the design gives budgets for, and prints both.
+    ///
+    /// Example: `cargo xtask bench polls matrix`
     Bench {
+        /// The same work on rehang's simulation and on others (tokio paused, madsim, a bare queue) instead.
+        #[arg(long)]
+        peers: bool,
         /// Further arguments of `rehang bench`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
@@ -201,7 +206,8 @@ fn run(args: &Args) -> xshell::Result<u8> {
     sh.change_dir(tools::root());
     match &args.command {
         Command::Scenarios { rest } => tools::rehang(&sh, &["run", "--stage", "both"], rest, false),
-        Command::Bench { rest } => tools::rehang(&sh, &["bench"], rest, true),
+        Command::Bench { peers: true, .. } => tools::peers(&sh),
+        Command::Bench { rest, .. } => tools::rehang(&sh, &["bench"], rest, true),
         Command::Drift { rest } => tools::rehang(&sh, &["drift"], rest, false),
         Command::Mutate { filter } => mutate::mutate(&sh, filter.as_deref()),
         Command::Mutants { crates, sample, seed } => mutants::mutants(&sh, crates, *sample, *seed),

@@ -25,6 +25,14 @@ pub fn built(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
     Ok(target().join(if release { "release" } else { "debug" }).join("rehang"))
 }
 
+/// Builds the comparison with rehang's peers, a package of its own with a lock of its own, and runs it.
+pub fn peers(sh: &Shell) -> xshell::Result<u8> {
+    let (manifest, folder) = (root().join("xtask/peers/Cargo.toml"), target().join("peers"));
+    // without it madsim is a thin layer over tokio, on the wall clock
+    let run = cmd!(sh, "cargo run --quiet --release --locked --manifest-path {manifest} --target-dir {folder}");
+    Ok(code(std::process::Command::from(run.env("RUSTFLAGS", "--cfg madsim").quiet()).status()))
+}
+
 /// The folder for build output.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)

@@ -3,6 +3,8 @@
 //! Invariant: where possible, a figure is a ratio of two things measured in turns in one run, so that a noisy machine
 //! slows both. Figures are medians.
 
+mod floor;
+
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars::run;
@@ -94,19 +96,48 @@ impl Bench {
 
     /// Fifteen virtual minutes with a poll every 5 s over HTTP, against as many bare round trips.
     fn polls(&self, out: &mut dyn Write) -> Result<(), CommandError> {
-        let scenario = parse(
-            r#"
-            title = "A question in a server, and a watcher that polls"
-            mechanism = "Q1"
-            agent = { opencode = { as = "1.2.15", mode = "serve" } }
-            turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }, { label = "B" }] }] }]
-            terminals = ["null"]
-            expect = [{ outcome = { hung = "question" } }]
-            "#,
-        )?;
+        let scenario = parse(POLLED)?;
         let fakes = fakes()?;
         let mut kernel = kernel(Stage::Lockstep, &fakes)?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "watcher@pr3", Terminal::Null, 1) };
+        let floor_of = BarePolls::new(&fakes)?;
+        let (mut cells, mut floors, mut trips) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..(self.rounds / 20).max(5) {
+            let began = Instant::now();
+            let (trace, _) = once(kernel.as_mut(), &job)?;
+            cells.push(began.elapsed());
+            trips = trace.events.iter().filter(|e| matches!(e.what, What::Request { .. })).count();
+            let count = u32::try_from(trips).unwrap_or(u32::MAX);
+            floors.push(floor_of.run(count)?);
+        }
+        let (cell, floor) = (us(median(&mut cells)), us(median(&mut floors)));
+        let ratio = cell / floor;
+        line(out, "15 virtual minutes with 5 s polls over HTTP", &format!("{ratio:.2} ×"), "≤ 1.30 ×", ratio <= 1.3)?;
+        writeln!(out, "    {trips} round trips: {cell:.0} µs in the cell, {floor:.0} µs bare")?;
+        Ok(())
+    }
+}
+
+/// A server that asks its question, for whoever polls it.
+const POLLED: &str = r#"
+    title = "A question in a server, and a watcher that polls"
+    mechanism = "Q1"
+    agent = { opencode = { as = "1.2.15", mode = "serve" } }
+    turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }, { label = "B" }] }] }]
+    terminals = ["null"]
+    expect = [{ outcome = { hung = "question" } }]
+"#;
+
+/// The same server alone, polled by nobody but a socket.
+struct BarePolls {
+    server: Bare,
+    first: [Vec<u8>; 2],
+    poll: Vec<u8>,
+}
+
+impl BarePolls {
+    fn new(fakes: &std::path::Path) -> Result<BarePolls, CommandError> {
+        let scenario = parse(POLLED)?;
         let plan = rehang_scenario::plan::Plan {
             agent: scenario.agent.clone(),
             turns: scenario.turns.clone(),
@@ -118,33 +149,24 @@ impl Bench {
         };
         let plan = serde_json::to_string(&plan).map_err(|e| CommandError::Fault(e.to_string()))?;
         let env = [(rehang_scenario::plan::PLAN_ENV.to_owned(), plan)];
-        let floor_of = Bare::new(&fakes, &rehang_fakes::opencode::argv(&scenario.agent, &[], "go"), &env)?;
         let request = |route: Route<'_>, body: &[u8]| {
             let headers = [("connection", "close"), ("content-type", "application/json")];
             rehang_wire::http::request(route.method(), &route.to_string(), "localhost", &headers, body)
         };
-        let first = [
-            request(Route::MakeSession, b"{\"title\":\"bench\"}"),
-            request(
-                Route::Prompt { session: "ses_1", waits: false },
-                b"{\"parts\":[{\"type\":\"text\",\"text\":\"go\"}]}",
-            ),
-        ];
-        let poll = request(Route::Messages { session: "ses_1", limit: Some(1) }, b"");
-        let (mut cells, mut floors, mut trips) = (Vec::new(), Vec::new(), 0);
-        for _ in 0..(self.rounds / 20).max(5) {
-            let began = Instant::now();
-            let (trace, _) = once(kernel.as_mut(), &job)?;
-            cells.push(began.elapsed());
-            trips = trace.events.iter().filter(|e| matches!(e.what, What::Request { .. })).count();
-            let count = u32::try_from(trips).unwrap_or(u32::MAX);
-            floors.push(floor_of.serve(&first, &poll, count)?.whole);
-        }
-        let (cell, floor) = (us(median(&mut cells)), us(median(&mut floors)));
-        let ratio = cell / floor;
-        line(out, "15 virtual minutes with 5 s polls over HTTP", &format!("{ratio:.2} ×"), "≤ 1.30 ×", ratio <= 1.3)?;
-        writeln!(out, "    {trips} round trips: {cell:.0} µs in the cell, {floor:.0} µs bare")?;
-        Ok(())
+        let prompt = Route::Prompt { session: "ses_1", waits: false };
+        Ok(BarePolls {
+            server: Bare::new(fakes, &rehang_fakes::opencode::argv(&scenario.agent, &[], "go"), &env)?,
+            first: [
+                request(Route::MakeSession, b"{\"title\":\"bench\"}"),
+                request(prompt, b"{\"parts\":[{\"type\":\"text\",\"text\":\"go\"}]}"),
+            ],
+            poll: request(Route::Messages { session: "ses_1", limit: Some(1) }, b""),
+        })
+    }
+
+    /// How long so many polls take, from the start of the server to its end.
+    fn run(&self, polls: u32) -> Result<Duration, CommandError> {
+        Ok(self.server.serve(&self.first, &self.poll, polls)?.whole)
     }
 }
 
@@ -239,6 +261,29 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
         counted(pool.jobs(), "worker")
     )?;
     drop(outcome);
+    let fakes = fakes()?;
+    // as the workers are
+    let measured = std::thread::scope(|scope| {
+        let measuring = scope.spawn(|| {
+            rehang_stage::worker::pin(0);
+            floor::Floor::of(&selected.units, &fakes)
+        });
+        measuring.join().unwrap_or_else(|_| Err(CommandError::Fault("the floor was not measured".to_owned())))
+    })?;
+    let floor::Floor { processes, turns, requests } = measured;
+    let cell_us = pool.jobs() as f64 * 1e6 / rate.max(1.0);
+    writeln!(
+        out,
+        "    floor {:.0}/s: {:.2} processes, {:.1} turns, {:.1} requests a cell at {:.0}, {:.1}, {:.0} µs; {:.0} of {cell_us:.0} µs a cell are above it",
+        pool.jobs() as f64 * 1e6 / measured.us().max(1.0),
+        processes.count,
+        turns.count,
+        requests.count,
+        processes.us,
+        turns.us,
+        requests.us,
+        cell_us - measured.us(),
+    )?;
     let once = peak_kib()?;
     for _ in 0..2 {
         run(&pool, &selected.units, true)?;

@@ -165,16 +165,16 @@ fn a_limit_of_open_files() {
 }
 
 #[test]
-fn a_small_stack_has_no_room_for_arguments() {
+fn a_small_stack_has_room_for_arguments() {
     let place = Place::new();
-    // each fits, and both together are more than the 128 KiB that Linux takes with this stack
+    // each fits, and both together are more than the 128 KiB that Linux takes for an exec with this stack; a participant that
+    // is forked is not given them by the kernel
     let (shown, printed) = ("x".repeat(100_000), "y".repeat(60_000));
     let long = COMMAND.replace("\"make\"", &format!("\"{shown}\"")).replace("\"made\"", &format!("\"{printed}\""));
     place.write("long.toml", &long);
     place.rehang(&[], &run("long.toml")).is(0, "4 passed");
     let said = place.rehang(&["sh", "-c", "ulimit -s 512 && exec \"$0\" \"$@\""], &run("long.toml"));
-    said.is(70, "ulimit -s");
-    assert!(said.text.contains("on lockstep") && !said.text.contains("not the trace"), "{}", said.text);
+    said.is(0, "4 passed");
 }
 
 #[test]
