@@ -2,7 +2,8 @@
 //!
 //! Invariant: one participant runs at a time, and all others wait in one `recvmsg`. What enters a trace of bytes,
 //! ends and exits comes from the scheduler's own descriptors and pidfds; announcements say what they cannot show,
-//! and are checked against them. Needs Linux 5.4 (pidfd, `waitid(P_PIDFD)`), `/proc` and `/dev/pts`.
+//! and are checked against them. A participant is forked from a process that has loaded what they all are (`starter`), or from
+//! the participant that starts it. Needs Linux 5.4 (pidfd, `waitid(P_PIDFD)`), `/proc` and `/dev/pts`.
 
 mod address;
 mod canon;

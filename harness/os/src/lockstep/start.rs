@@ -1,7 +1,7 @@
 //! Starts a kernel and its agents, and clears them away.
 //!
-//! Invariant: after [`LockstepKernel::clear_away`] no process that was started here exists, and no descriptor of a cell is
-//! open; the lifeline outlives every participant.
+//! Invariant: after [`LockstepKernel::clear_away`] no process of a cell exists, and no descriptor of one is open; the lifeline
+//! outlives every participant. The starter, which is of no cell, stays for the next kernel.
 
 use super::address::Claim;
 use super::children::{Shell, ended_within, pidfd_of, reap_here, shell_job};
@@ -98,7 +98,9 @@ impl LockstepKernel {
         let given: Vec<Stream> = ends.given.iter().map(|(stream, _)| stream.clone()).collect();
         let given: [Stream; 3] = given.try_into().unwrap_or([Stream::Null, Stream::Null, Stream::Null]);
         let (mut channel, theirs) = control_socket()?;
-        self.limit(&channel)?;
+        // how long a participant may say nothing is not how long a machine may take to start one
+        let limited = super::turn::limit(&channel, self.watchdog.max(WATCHDOG));
+        limited.map_err(|e| fault("limiting a control socket", e))?;
         let (pid, shell) = match launch.terminal {
             terminal if terminal.is_background() => self.start_by_shell(launch, given, (&mut channel, theirs))?,
             _ => {
@@ -108,6 +110,9 @@ impl LockstepKernel {
             }
         };
         drop(ends.given);
+        if self.watchdog < WATCHDOG {
+            self.limit(&channel)?;
+        }
         let plan = Some(Box::new(launch.plan.clone()));
         let proc = self.enter(launch.role.clone(), None, launch.argv.clone(), pid, channel, Vec::new(), plan)?;
         for key in &ends.holds {
