@@ -3,25 +3,28 @@
 //! Invariant: no call blocks except one that the scheduler answers. Under a scheduler everything that another process
 //! or the scheduler could notice is announced before the scheduler is heard again.
 
+mod children;
+mod sockets;
+
+pub use sockets::{connect, listen};
+
 use super::descriptor::{self, Descriptor};
-use super::fork::{self, Parent, Part};
+use super::fork::Part;
 use super::machine;
 use super::named;
 use super::process::{give_up, hear, leave};
 use super::signals::{self, Signals};
-use super::spawn::{self, Order, Stream};
-use crate::alone::journal::{self, Journal, PLACE_ENV};
-use crate::exec;
-use crate::lockstep::protocol::{Channel, Ended, Input, Key, Moved, Place, Said, To, Told, TtyReads, hash};
+use super::spawn::Stream;
+use crate::alone::journal::{self, Journal};
+use crate::lockstep::protocol::{Channel, Input, Key, Moved, Said, Told, TtyReads, hash};
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn,
-    Stdio, TTY_QUOTA, Target, Write, tty_takes,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
+    TTY_QUOTA, Target, Write, tty_takes,
 };
-use rehang_scenario::{VTime, plan::PLAN_ENV};
+use rehang_scenario::VTime;
 use rehang_trace::{Fact, What};
 use rustix::fs::{Mode, OFlags};
-use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
-use rustix::process::{Pid, WaitId, WaitIdOptions};
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::net::Ipv4Addr;
@@ -521,79 +524,19 @@ impl Os for RealOs {
     }
 
     fn listen_at(&mut self, wish: Listen) -> Result<(Fd, u16), Errno> {
-        let wish = match &self.scheduler {
-            Some(scheduler) => Listen { address: scheduler.address, port: 0 },
-            None => wish,
-        };
-        let (socket, port) = listen(wish).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
-        if self.scheduler.is_none()
-            && let Err(missing) = machine::has_loopback()
-        {
-            // it would listen without it, but no connection would ever arrive
-            give_up(&missing.to_string());
-        }
-        Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
+        self.listen_as(wish)
     }
 
     fn accept(&mut self, fd: Fd) -> Option<Fd> {
-        let descriptor = self.fds.get(&fd.0)?;
-        let Key::Listener(port) = descriptor.key else { return None };
-        let known = self.input.iter_mut().find(|input| input.key == descriptor.key);
-        let is_there = known.is_some();
-        if let Some(input) = known {
-            input.left = input.left.checked_sub(1)?;
-        }
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let mut accepted = rustix::net::acceptfrom_with(descriptor.fd(), flags);
-        if is_there && matches!(accepted, Err(rustix::io::Errno::AGAIN)) {
-            descriptor::await_loopback(descriptor.fd());
-            accepted = rustix::net::acceptfrom_with(descriptor.fd(), flags);
-        }
-        let (socket, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::CONNABORTED) => return None,
-            Err(error) => {
-                self.unmeant("accepting", error, machine::open);
-                return None;
-            }
-        };
-        let peer = SocketAddrV4::try_from(peer?).ok()?;
-        let listener = Key::Listener(port);
-        if self.scheduler.is_some() {
-            self.moved.entry(listener).or_default().read += 1;
-        }
-        Some(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Server(peer.port(), port))))
+        self.take_connection(fd)
     }
 
     fn connect(&mut self, port: u16) -> Result<Fd, Errno> {
-        let (socket, ours) = connect(self.address(), port).map_err(|error| match error {
-            rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET => descriptor::errno(error),
-            error => self.unmeant("connecting", error, machine::loopback),
-        })?;
-        // it may listen there itself: then there is one more to accept
-        self.input.retain(|input| input.key != Key::Listener(port));
-        Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
+        self.connect_to(port)
     }
 
     fn connect_mute(&mut self, answer: &[u8]) -> Result<Fd, Errno> {
-        // the scheduler never hears of the listener: it is outside the cell
-        let at = Listen { address: self.address(), port: 0 };
-        let (listener, port) = listen(at).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
-        let (socket, ours) =
-            connect(self.address(), port).map_err(|e| self.unmeant("connecting", e, machine::loopback))?;
-        let connection = Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port));
-        if answer.is_empty() {
-            return Ok(self.install(connection.beside(listener)));
-        }
-        // the server's end lives beside the client's, and nobody reads it
-        let accepted = rustix::net::acceptfrom_with(&listener, SocketFlags::CLOEXEC);
-        let server = accepted.map_err(|e| self.unmeant("accepting", e, machine::open))?.0;
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(&server, answer));
-        let wrote = written.map_err(|e| self.unmeant("answering", e, machine::loopback))? as u64;
-        let key = connection.key;
-        let fd = self.install(connection.beside(server));
-        self.say(Said::Came(key, Moved { read: 0, wrote, hash: hash(0, answer) }));
-        Ok(fd)
+        self.connect_to_nobody(answer)
     }
 
     fn open_fifo(&mut self) -> Result<Fd, Errno> {
@@ -628,129 +571,15 @@ impl Os for RealOs {
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {
-        let plan = spawn.env.iter().find(|(key, _)| key == PLAN_ENV);
-        let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());
-        let mut env = spawn.env;
-        let number = self.kids.len() + 1;
-        env.extend(self.journal.as_ref().map(|j| (PLACE_ENV.to_owned(), format!("{}.{number}", j.place()))));
-        (self.programs)(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
-        if !exec::fits(&spawn.argv, &env) {
-            return Err(Errno::TooBig);
-        }
-        let streams = [spawn.stdin, spawn.stdout, spawn.stderr].map(|stdio| self.stream(stdio));
-        let holds = (0..).zip(&streams).filter_map(|(fd, (stream, key))| match stream {
-            Stream::Null => Some((fd, Key::Other)),
-            _ => key.map(|key| (fd, key)),
-        });
-        let holds = holds.collect();
-        let closed = (0..3).filter(|&n| matches!(streams[n as usize].0, Stream::Closed)).collect();
-        let control = match &self.scheduler {
-            None => None,
-            Some(scheduler) => {
-                let pair = Channel::pair();
-                let (ours, theirs) =
-                    pair.map_err(|error| self.unmeant("making a control socket", error, machine::open))?;
-                Some((ours, theirs, scheduler.lifeline.as_raw_fd(), scheduler.part))
-            }
-        };
-        let (group, place) = match spawn.group {
-            Group::Inherit => (spawn::Group::Inherit, Place::Inherit),
-            Group::New => (spawn::Group::Group, Place::Group),
-            Group::Session => (spawn::Group::Session, Place::Session),
-        };
-        let order = Order {
-            exe: &self.exe,
-            argv: &spawn.argv,
-            env: &env,
-            streams: streams.map(|(stream, _)| stream),
-            group,
-            terminal: None,
-            control: control.as_ref().map(|(_, theirs, lifeline, _)| (theirs.as_raw_fd(), *lifeline)),
-            ignored: self.signals.ignored(),
-        };
-        let (pid, ours) = match control {
-            Some((mut channel, theirs, _, part)) if named::can_fork() => {
-                let pid = fork::fork(&order, Parent::Own, self.programs, part);
-                drop(theirs);
-                (pid.and_then(|pid| fork::joined(&mut channel).map(|()| pid)), Some(channel))
-            }
-            control => (spawn::spawn(&order), control.map(|(channel, ..)| channel)),
-        };
-        let pid = match pid {
-            Ok(pid) => pid,
-            // a fake alone may have been told nonsense; a machine that is at its limit is none
-            Err(error) if self.scheduler.is_none() && machine::remedy_of_start(&error).is_none() => {
-                return Err(Errno::NoProcess);
-            }
-            Err(error) => {
-                let name = spawn.argv.first().map_or("", String::as_str);
-                give_up(&format!("starting {name}: {}", machine::start(&error)))
-            }
-        };
-        let kid = Pid::from_raw(pid).ok_or(Errno::NoProcess)?;
-        let pidfd = match &ours {
-            Some(_) => None,
-            None => rustix::process::pidfd_open(kid, rustix::process::PidfdFlags::empty()).ok(),
-        };
-        self.kids.push(Kid { pid: kid, reaped: false, pidfd });
-        if let Some(ours) = ours {
-            self.say_moved();
-            self.say(Said::Spawned { pid, argv: spawn.argv, place, closed, holds });
-            self.send(Some(&ours.into_socket()));
-        }
-        Ok(Child(u32::try_from(self.kids.len()).unwrap_or(u32::MAX)))
+        self.start(spawn)
     }
 
     fn try_wait(&mut self, child: Child) -> Option<Exit> {
-        let kid = self.kid(child).filter(|kid| !kid.reaped)?;
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        let status = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::Pid(kid.pid), options)).ok()??;
-        let exit = match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => Exit::Code(code as u8),
-            (_, Some(number)) => Exit::Signal(Sig::from_number(number).unwrap_or(Sig::Kill)),
-            _ => return None,
-        };
-        if let Some(kid) = self.kids.get_mut(child.0 as usize - 1) {
-            kid.reaped = true;
-            kid.pidfd = None;
-        }
-        if let (Some(journal), Exit::Signal(sig)) = (&self.journal, exit) {
-            // a process that is killed cannot say so itself
-            journal.write(journal::Said::Killed { child: child.0, sig: sig.name().to_owned() });
-        }
-        self.say(Said::Reaped(child.0, Ended::from(exit)));
-        Some(exit)
+        self.reap(child)
     }
 
     fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno> {
-        let pid_of = |child| self.kid(child).map(|kid| (kid.pid.as_raw_nonzero().get(), kid.reaped));
-        let (to, pid) = match target {
-            Target::Child(child) => match pid_of(child) {
-                Some((pid, false)) => (To::Child(child.0), pid),
-                _ => return Err(Errno::NoProcess),
-            },
-            Target::ChildGroup(child) => (To::ChildGroup(child.0), -pid_of(child).ok_or(Errno::NoProcess)?.0),
-            Target::Itself => (To::Itself, std::process::id().cast_signed()),
-            Target::OwnGroup => (To::OwnGroup, 0),
-        };
-        if let Some(journal) = &self.journal {
-            let child = match target {
-                Target::Child(child) | Target::ChildGroup(child) => Some(child.0),
-                Target::Itself | Target::OwnGroup => None,
-            };
-            journal.write(journal::Said::Signals { child });
-        }
-        if self.ask(Said::Kill(to, signals::number(sig))) == Told::AtEnd {
-            self.at_end = Some(Stop::Kill(pid, sig));
-            return Ok(());
-        }
-        let sent = signals::send(pid, sig);
-        let error = sent.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(0);
-        self.ask(Said::Did(error));
-        match error {
-            0 => Ok(()),
-            error => Err(descriptor::errno(rustix::io::Errno::from_raw_os_error(error))),
-        }
+        self.signal(target, sig)
     }
 
     fn setsid(&mut self) -> Result<(), Errno> {
@@ -777,38 +606,4 @@ impl Os for RealOs {
         }
         self.say(Said::Fact(fact));
     }
-}
-
-/// A listening socket, and its port.
-///
-/// # Errors
-/// The kernel's error.
-pub fn listen(wish: Listen) -> rustix::io::Result<(OwnedFd, u16)> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-    // a port whose old connections are still in TIME_WAIT can be listened on
-    rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
-    // those that are accepted inherit it (tcp(7) does not say so; Linux copies the socket)
-    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
-    rustix::net::bind(&socket, &SocketAddrV4::new(wish.address, wish.port))?;
-    rustix::net::listen(&socket, BACKLOG)?;
-    let port = port_of(rustix::net::getsockname(&socket)?);
-    Ok((socket, port))
-}
-
-/// A connection to a port of an address of loopback, and its own port. On loopback the kernel answers at once, whoever listens.
-///
-/// # Errors
-/// The kernel's error.
-pub fn connect(address: Ipv4Addr, port: u16) -> rustix::io::Result<(OwnedFd, u16)> {
-    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    rustix::io::retry_on_intr(|| rustix::net::connect(&socket, &SocketAddrV4::new(address, port)))?;
-    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
-    rustix::io::ioctl_fionbio(&socket, true)?;
-    let ours = port_of(rustix::net::getsockname(&socket)?);
-    Ok((socket, ours))
-}
-
-fn port_of(address: rustix::net::SocketAddrAny) -> u16 {
-    SocketAddrV4::try_from(address).map_or(0, |a| a.port())
 }
