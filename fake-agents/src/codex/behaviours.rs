@@ -9,7 +9,7 @@ pub struct Behaviour {
     pub name: &'static str,
     /// The releases that it is played for.
     pub releases: &'static [&'static str],
-    /// Whether recorded exchanges show it (tests/golden/codex-VERSION); otherwise it is known from the source, the
+    /// Whether recorded exchanges show it (tests/golden/codex-VERSION; `app-server/…`: codex-app-server-VERSION); otherwise it is known from the source, the
     /// documentation or an issue.
     pub recorded: bool,
     /// The recordings, separated by commas; or the source or the issue.
@@ -138,6 +138,91 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("SIGTERM and SIGHUP end it, and its commands go on", NEW, "scenario/signal-term, scenario/signal-hup"),
     recorded("SIGINT ends it and its commands: exit code 0", &[V45, V58, V116], "scenario/signal-int"),
     recorded("SIGINT ends it and its commands: exit code 1", &[V169], "scenario/signal-int"),
+    recorded(
+        "app-server: threads, turns, items and usage, key by key; no request before initialize, no second one",
+        NEW,
+        "app-server/text, app-server/two-turns, app-server/uninitialized",
+    ),
+    recorded(
+        "app-server: a line that is no request is passed over; a name that it does not know is refused with all it knows",
+        NEW,
+        "app-server/malformed",
+    ),
+    recorded("app-server: threads are listed, read, renamed, closed and archived", NEW, "app-server/threads"),
+    recorded(
+        "app-server: what a command prints once it has run for 150 ms is told as it comes",
+        NEW,
+        "app-server/bash, app-server/prints",
+    ),
+    recorded("app-server: what came before that is no part of the command's output", &[V116], "app-server/prints"),
+    recorded(
+        "app-server: with the policy `untrusted` the client is asked before a command, and waited for without limit",
+        NEW,
+        "app-server/approval-never, app-server/overrides-accept",
+    ),
+    recorded(
+        "app-server: outside of the sandbox it is asked with `on-request`, and refused with `never`",
+        NEW,
+        "app-server/escalated-accept, app-server/escalated-decline, app-server/escalated-refused",
+    ),
+    recorded(
+        "app-server: an ask that is accepted, declined, or cancelled, which interrupts the turn",
+        NEW,
+        "app-server/approval-accept, app-server/approval-decline, app-server/approval-cancel",
+    ),
+    recorded(
+        "app-server: an error instead of an answer, or a word that is no answer, is a refusal",
+        NEW,
+        "app-server/approval-error, app-server/approval-bogus",
+    ),
+    read(
+        "app-server: acceptForSession: the same command is not asked for again",
+        NEW,
+        "codex-rs/core/src/tools/sandboxing.rs",
+    ),
+    recorded(
+        "app-server: a thread that is taken up again says what runs, and asks again what it asks, under the same id",
+        NEW,
+        "app-server/stall-resume, app-server/bash-resume, app-server/approval-resume",
+    ),
+    recorded(
+        "app-server: an interrupt ends the turn, and its command goes on",
+        NEW,
+        "app-server/stall-interrupt, app-server/bash-interrupt, app-server/approval-interrupt",
+    ),
+    recorded(
+        "app-server: an interrupt for which there is no turn is never answered",
+        &[V116],
+        "app-server/late-interrupt",
+    ),
+    recorded("app-server: an interrupt for which there is no turn is an error", &[V169], "app-server/late-interrupt"),
+    recorded(
+        "app-server: a prompt while a turn runs is said to the model with its next request; its own turn never begins",
+        NEW,
+        "app-server/busy, app-server/steer",
+    ),
+    recorded(
+        "app-server: at stdin's end it leaves at once, with 0, and its commands are ended",
+        NEW,
+        "app-server/stall-eof, app-server/bash-eof, app-server/approval-eof, app-server/background",
+    ),
+    recorded(
+        "app-server: SIGTERM ends it, and its commands go on",
+        &[V116],
+        "app-server/stall-term, app-server/bash-term, app-server/idle-term",
+    ),
+    recorded(
+        "app-server: SIGTERM: exit code 0, and its commands are ended",
+        &[V169],
+        "app-server/stall-term, app-server/bash-term, app-server/idle-term",
+    ),
+    recorded("app-server: SIGINT ends it", NEW, "app-server/stall-int, app-server/idle-int"),
+    recorded(
+        "app-server: a turn that fails: systemError, its cause, and what is tried again",
+        NEW,
+        "app-server/fails, app-server/fails-retried, app-server/limited, app-server/cut, app-server/retried",
+    ),
+    recorded("app-server: a question is unavailable in Default mode", NEW, "app-server/question"),
 ];
 
 #[cfg(test)]
@@ -150,7 +235,10 @@ mod tests {
         for behaviour in behaviours().iter().filter(|b| b.recorded) {
             for release in behaviour.releases {
                 for name in behaviour.source.split(", ") {
-                    let file = format!("tests/golden/codex-{release}/{name}.jsonl");
+                    let file = match name.strip_prefix("app-server/") {
+                        Some(name) => format!("tests/golden/codex-app-server-{release}/{name}.jsonl"),
+                        None => format!("tests/golden/codex-{release}/{name}.jsonl"),
+                    };
                     assert!(
                         Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).is_file(),
                         "{}: no {file}",
