@@ -51,8 +51,8 @@ impl Approval {
     pub fn of(word: &str) -> Option<Approval> {
         match word {
             "never" => Some(Approval::Never),
-            "on-request" | "on-failure" => Some(Approval::Leaving),
-            "untrusted" => Some(Approval::Untrusted),
+            "on-request" | "on-failure" | "onRequest" | "onFailure" => Some(Approval::Leaving),
+            "untrusted" | "unlessTrusted" => Some(Approval::Untrusted),
             _ => None,
         }
     }

@@ -192,7 +192,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     recorded(
         "app-server: an interrupt for which there is no turn is never answered",
-        &[V116],
+        &[V58, V116],
         "app-server/late-interrupt",
     ),
     recorded("app-server: an interrupt for which there is no turn is an error", &[V169], "app-server/late-interrupt"),
@@ -223,6 +223,64 @@ const BEHAVIOURS: &[Behaviour] = &[
         "app-server/fails, app-server/fails-retried, app-server/limited, app-server/cut, app-server/retried",
     ),
     recorded("app-server: a question is unavailable in Default mode", NEW, "app-server/question"),
+    recorded("app-server: no threads: what begins one is an invalid request", &[V45], "app-server/text"),
+    recorded(
+        "app-server: conversations, told as raw events, key by key",
+        OLD,
+        "app-server/old-text, app-server/old-two-turns, app-server/old-bash, app-server/old-prints",
+    ),
+    recorded(
+        "app-server: a line that is no request is passed over; one that it does not know is invalid",
+        OLD,
+        "app-server/old-malformed, app-server/old-uninitialized",
+    ),
+    recorded(
+        "app-server: threads beside raw events, and no turn of them is told to be over",
+        &[V58],
+        "app-server/text, app-server/bash, app-server/two-turns, app-server/threads, app-server/malformed",
+    ),
+    recorded(
+        "app-server: the client of a conversation is asked before a command, and waited for without limit",
+        OLD,
+        "app-server/old-approval-never, app-server/old-approval-accept, app-server/old-approval-decline",
+    ),
+    recorded(
+        "app-server: a client of threads is asked in the words of conversations, and refused if it answers in its own",
+        &[V58],
+        "app-server/approval-accept, app-server/approval-cancel",
+    ),
+    recorded(
+        "app-server: an error instead of an answer is lost, and the turn waits on",
+        OLD,
+        "app-server/old-approval-error",
+    ),
+    recorded("app-server: an answer that is no answer is a refusal", OLD, "app-server/old-approval-bogus"),
+    recorded(
+        "app-server: an interrupt, and an ask that is aborted, end the turn and its command",
+        OLD,
+        "app-server/old-bash-interrupt, app-server/old-stall-interrupt, app-server/old-approval-cancel, \
+         app-server/old-approval-interrupt",
+    ),
+    recorded(
+        "app-server: a thread that is taken up again does not say what it asks",
+        &[V58],
+        "app-server/approval-resume, app-server/stall-resume, app-server/bash-resume",
+    ),
+    recorded(
+        "app-server: at stdin's end it leaves at once, with 0, and its commands are ended",
+        OLD,
+        "app-server/old-stall-eof, app-server/old-bash-eof, app-server/old-approval-eof",
+    ),
+    recorded("app-server: SIGTERM ends it", OLD, "app-server/old-stall-term, app-server/old-idle-term"),
+    recorded("app-server: SIGTERM ends its commands too", &[V58], "app-server/bash-term"),
+    recorded("app-server: SIGINT ends it", OLD, "app-server/old-idle-int"),
+    recorded(
+        "app-server: a turn that fails: an error, and its end",
+        OLD,
+        "app-server/old-fails, app-server/old-fails-retried, app-server/old-limited, app-server/old-cut, \
+         app-server/old-retried",
+    ),
+    recorded("app-server: a prompt while a turn runs is no event", OLD, "app-server/old-busy, app-server/old-steer"),
 ];
 
 #[cfg(test)]

@@ -61,10 +61,6 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         let text = Refusal::LastWithSession.to_string();
         return Ok(Box::new(Says { text, fd_err: true, code: 2 }));
     }
-    if serves && release.server < release::Protocol::Threads {
-        let text = format!("fake-codex does not play `app-server` of {}\n", release.version);
-        return Ok(Box::new(Says { text, fd_err: true, code: 2 }));
-    }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
     let start = program::Start {
         args,

@@ -232,11 +232,10 @@ impl Fake {
 
     /// What its commands have printed goes to the client.
     fn show(&mut self, os: &mut dyn Os) {
-        if self.writer.voice.is_some() {
-            for (run, item) in &mut self.running {
-                if let Some(text) = run.fresh(os) {
-                    self.writer.command_prints(item, &text);
-                }
+        let Some(voice) = &mut self.writer.voice else { return };
+        for (run, item) in &mut self.running {
+            if let Some(text) = run.fresh(os, voice.shows_after()) {
+                voice.command_prints(item, &text);
             }
         }
     }
@@ -258,9 +257,9 @@ impl Fake {
     }
 
     /// Ends every command.
-    pub(super) fn end_commands(&mut self, os: &mut dyn Os) {
+    pub(super) fn end_commands(&mut self, os: &mut dyn Os, sig: Sig) {
         for (run, _) in self.terminals.drain(..).chain(self.running.drain(..)) {
-            run.kill(os, Sig::Kill);
+            run.kill(os, sig);
         }
     }
 

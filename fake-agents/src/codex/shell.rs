@@ -2,7 +2,7 @@
 //!
 //! Invariant: a command is reported once as ended; with [`Shell::Yields`] at most once before that as running on.
 
-use super::release::{OUTPUT_MAX_BYTES, Release, SHELL_LIMIT, SHOWN_AFTER, Shell, TIMED_OUT, TRAILING, YIELD};
+use super::release::{OUTPUT_MAX_BYTES, Release, SHELL_LIMIT, Shell, TIMED_OUT, TRAILING, YIELD};
 use crate::piped::{Piped, drain, exit_code, spawn};
 use rehang_os::os::{Child, Exit, Fd, Group, Os, Sig, Target, Wait};
 use rehang_scenario::{
@@ -122,12 +122,12 @@ impl Running {
         None
     }
 
-    /// What it has printed since the last call, if a client is shown it: what comes before [`SHOWN_AFTER`] is not.
-    pub fn fresh(&mut self, os: &mut dyn Os) -> Option<String> {
+    /// What it has printed since the last call, if a client is shown it: what comes before this span is not.
+    pub fn fresh(&mut self, os: &mut dyn Os, after: Span) -> Option<String> {
         self.read(os);
         let fresh = String::from_utf8_lossy(&self.output[self.shown..]).into_owned();
         self.shown = self.output.len();
-        if self.took(os.now()) < SHOWN_AFTER {
+        if self.took(os.now()) < after {
             self.early = self.shown;
             return None;
         }

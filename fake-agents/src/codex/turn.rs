@@ -10,7 +10,7 @@ use super::release::{Incomplete, Release, Shell, backoff};
 use super::rollout::Rollout;
 use super::shell::{self, Report, Running};
 use super::writer::{aborted, told};
-use rehang_os::os::Os;
+use rehang_os::os::{Os, Sig};
 use rehang_scenario::{
     ToolDoes,
     turns::{Bash, Finish, Turn},
@@ -257,7 +257,7 @@ impl Fake {
     fn leave(&mut self, os: &mut dyn Os, ok: bool, text: &str) {
         // a process that serves on leaves them running
         if self.writer.voice.is_none() {
-            self.end_commands(os);
+            self.end_commands(os, Sig::Kill);
         }
         os.note(Fact::Result { ok, text: text.to_owned() });
         os.note(Fact::Busy { session: SESSION.to_owned(), busy: false });

@@ -137,13 +137,6 @@ impl Writer {
         id
     }
 
-    /// A command has printed this.
-    pub fn command_prints(&mut self, id: &str, text: &str) {
-        if let Some(voice) = &mut self.voice {
-            voice.command_prints(id, text);
-        }
-    }
-
     /// A command has ended.
     pub fn command_ends(&mut self, id: &str, command: &str, report: &Report) {
         if let Some(voice) = &mut self.voice {
@@ -173,9 +166,6 @@ impl Writer {
 
     /// A stream that broke is asked for again after this span.
     pub fn retries(&mut self, n: u32, max: u32, why: &str, after: Span) {
-        if let Some(voice) = &mut self.voice {
-            return voice.retries(n, max, why);
-        }
         let counted = format!("Reconnecting... {n}/{max}");
         let text = match self.release.retry_words {
             RetryWords::StreamError => {
@@ -187,9 +177,10 @@ impl Writer {
             RetryWords::Error if self.json => format!("{counted} ({why})"),
             RetryWords::Error => format!("ERROR: {counted}"),
         };
-        match self.json {
-            true => self.event(&json!({"type": "error", "message": text})),
-            false => self.say(&text),
+        match &mut self.voice {
+            Some(voice) => voice.retries((n, max), why, &text),
+            None if self.json => self.event(&json!({"type": "error", "message": text})),
+            None => self.say(&text),
         }
     }
 

@@ -1,14 +1,14 @@
 //! The turn as its client steers it: what it is asked, how it answers, what it adds, and how it interrupts.
 //!
-//! Invariants: a command that the client is asked for runs, is refused, or waits without a limit; an interrupt ends the turn
-//! and no command: what runs goes on in the background (recorded of 0.116.0 and 0.169.0).
+//! Invariants: a command that the client is asked for runs, is refused, or waits without a limit; an interrupt ends the turn,
+//! and, where commands are waited for, its command; otherwise what runs goes on in the background.
 
 use super::super::args::Approval;
 use super::super::program::{Fake, Phase};
 use super::super::release::{Protocol, Shell};
 use super::super::turn::{ESCALATED, SESSION};
 use super::super::writer::aborted;
-use rehang_os::os::Os;
+use rehang_os::os::{Os, Sig};
 use rehang_scenario::turns::{Bash, Turn};
 use rehang_trace::Fact;
 use rehang_wire::model::{Message, Part};
@@ -49,12 +49,21 @@ pub(super) enum Decision {
 }
 
 impl Decision {
-    /// Reads an answer.
-    pub fn of(answer: &Value) -> Decision {
+    /// Reads an answer in the words of this protocol.
+    pub fn of(protocol: Protocol, answer: &Value) -> Decision {
         if answer.get("error").is_some() {
             return Decision::Error;
         }
         let decision = &answer["result"]["decision"];
+        if protocol < Protocol::Threads {
+            return match decision.as_str() {
+                Some("approved") => Decision::Accept,
+                Some("approved_for_session") => Decision::AcceptForSession,
+                Some("denied") => Decision::Decline,
+                Some("abort") => Decision::Cancel,
+                _ => Decision::Bogus,
+            };
+        }
         match decision.as_str() {
             Some("accept") => Decision::Accept,
             Some("acceptForSession") => Decision::AcceptForSession,
@@ -90,13 +99,18 @@ impl Fake {
 
     /// The client has answered.
     pub(super) fn decided(&mut self, os: &mut dyn Os, call: &str, decision: Decision) {
+        let server = self.release.server;
+        // the older protocol loses the ask
+        if server < Protocol::Threads && decision == Decision::Error {
+            return;
+        }
         let Some(at) = self.client.asking.iter().position(|id| id == call) else { return };
         self.client.asking.remove(at);
         let Some(Turn::Bash(bash)) = self.calls.iter().find(|one| one.id == call).and_then(|one| one.turn.clone())
         else {
             return;
         };
-        let (timed, open) = (self.release.server == Protocol::Timed, !self.client.asking.is_empty());
+        let (timed, open) = (server == Protocol::Timed, !self.client.asking.is_empty());
         let command = self.release.in_shell(&bash.command);
         let Some(voice) = &mut self.writer.voice else { return };
         let ends = |status| Some((call, command.as_str(), status));
@@ -108,6 +122,7 @@ impl Fake {
                 }
                 return self.run(os, call, &bash);
             }
+            Decision::Cancel if server == Protocol::Conversations => {}
             Decision::Decline | Decision::Cancel => voice.was_answered(ends("declined"), open),
             Decision::Bogus if !timed => voice.was_answered(ends("declined"), open),
             Decision::Bogus | Decision::Error => voice.was_answered(ends("failed"), open),
@@ -173,7 +188,10 @@ impl Fake {
     pub(super) fn interrupt(&mut self, os: &mut dyn Os) {
         let running = std::mem::take(&mut self.running);
         let mut told = self.aborted(os, &running);
-        self.terminals.extend(running);
+        match self.release.shell {
+            Shell::Yields => self.terminals.extend(running),
+            Shell::Waits(_) => running.into_iter().for_each(|(run, _)| drop(run.kill(os, Sig::Kill))),
+        }
         for call in std::mem::take(&mut self.calls) {
             let aborted = told.iter().position(|(id, _)| *id == call.id).map(|at| told.remove(at).1);
             let text = aborted.or(call.told.map(|(text, _)| text));
@@ -190,7 +208,7 @@ impl Fake {
         os.note(Fact::Busy { session: SESSION.to_owned(), busy: false });
         self.phase = Phase::Leaving(1);
         if let Some(voice) = &mut self.writer.voice {
-            voice.response_ends();
+            voice.given_up();
         }
     }
 }

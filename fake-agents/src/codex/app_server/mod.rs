@@ -1,23 +1,26 @@
 //! `app-server`: the agent of an editor or a runner, which speaks JSON, line by line, over stdin and stdout.
 //!
 //! Each thread is the turn engine of `exec` with another voice ([`Voice`]); what comes from the client is in `requests`, what
-//! it decides in `approvals`. Recorded of 0.116.0 and 0.169.0 (tests/golden/codex-app-server-VERSION). Invariants: a request is
-//! answered once, before anything that it causes, except an interrupt, which is answered when the turn is given up; nothing here
-//! has a time limit of its own, so an ask that the client never answers is waited for without end.
+//! it decides in `approvals`. Recorded of 0.45.0, 0.58.0, 0.116.0 and 0.169.0 (tests/golden/codex-app-server-VERSION); the older
+//! two tell raw events (`raw`). Invariants: a request is answered at most once; nothing here has a time limit of its own, so an
+//! ask that the client never answers is waited for without end.
 //!
 //! Not played: sessions kept in files, what a folder's configuration says, asks for file changes, `turn/steer`, reviews,
 //! `model/list`, and the log on stderr.
 
 mod approvals;
+mod checks;
+mod raw;
 mod requests;
 mod shapes;
+mod threads;
 mod voice;
 
 use super::program::{Fake, Phase, Start};
 use super::release::{Protocol, Release};
 use crate::outgoing::Outgoing;
 use approvals::Decision;
-use rehang_os::os::{Disposition, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait};
+use rehang_os::os::{Disposition, Next, Os, Program, Read, STDIN, STDOUT, Sig, Target, Wait};
 use rehang_scenario::Canon;
 use rehang_wire::claude::Lines;
 use serde_json::{Value, json};
@@ -98,12 +101,28 @@ impl AppServer {
         self.start.release
     }
 
-    /// SIGTERM is caught by 0.169.0, which leaves with 0; else a signal ends it at once, and its commands go on.
+    /// SIGTERM is caught by 0.169.0, which leaves with 0; else a signal ends it at once. Commands that are waited for are then
+    /// sent SIGTERM by the kernel, as in `exec`; others go on.
     fn begin(&mut self, os: &mut dyn Os) {
         self.begun = true;
+        let caught: &[Sig] = match self.release().server {
+            Protocol::Conversations | Protocol::Both => &[Sig::Term, Sig::Int, Sig::Hup],
+            Protocol::Threads => &[],
+            Protocol::Timed => &[Sig::Term],
+        };
+        caught.iter().for_each(|sig| os.on_signal(*sig, Disposition::Catch));
+    }
+
+    fn ended_by(&mut self, os: &mut dyn Os, sig: Sig) {
         if self.release().server == Protocol::Timed {
-            os.on_signal(Sig::Term, Disposition::Catch);
+            return self.leave(os);
         }
+        for thread in &mut self.threads {
+            thread.fake.end_commands(os, Sig::Term);
+        }
+        self.leaving = Some(128 + sig.number());
+        os.on_signal(sig, Disposition::Default);
+        let _ = os.kill(Target::Itself, sig);
     }
 
     /// Reads what the client has written; returns whether there was anything.
@@ -127,7 +146,7 @@ impl AppServer {
     /// It leaves: its commands are ended with it, and nothing more is said.
     fn leave(&mut self, os: &mut dyn Os) {
         for thread in &mut self.threads {
-            thread.fake.end_commands(os);
+            thread.fake.end_commands(os, Sig::Kill);
         }
         self.leaving = Some(0);
     }
@@ -152,14 +171,18 @@ impl AppServer {
         let Some(at) = self.asks.iter().position(|ask| id.as_u64() == Some(ask.id)) else { return };
         let Ask { id, thread, call, .. } = self.asks.remove(at);
         self.resolved(thread, id);
+        let protocol = self.release().server;
         let thread = &mut self.threads[thread];
         thread.voice().now = now(os);
-        thread.fake.decided(os, &call, Decision::of(message));
+        thread.fake.decided(os, &call, Decision::of(protocol, message));
         self.drain();
     }
 
     /// An ask is over.
     fn resolved(&mut self, thread: usize, ask: u64) {
+        if self.release().server < Protocol::Threads {
+            return;
+        }
         let params = json!({"threadId": self.threads[thread].voice().thread_id(), "requestId": ask});
         self.threads[thread].voice().said.push(Said::Notice("serverRequest/resolved", params));
     }
@@ -181,7 +204,11 @@ impl AppServer {
     }
 
     fn ask(&mut self, ask: &Ask) {
-        self.write(&json!({"method": REQUEST_APPROVAL, "id": ask.id, "params": ask.params}));
+        let method = match self.release().server {
+            Protocol::Conversations | Protocol::Both => "execCommandApproval",
+            Protocol::Threads | Protocol::Timed => "item/commandExecution/requestApproval",
+        };
+        self.write(&json!({"method": method, "id": ask.id, "params": ask.params}));
     }
 
     fn write(&mut self, message: &Value) {
@@ -192,9 +219,11 @@ impl AppServer {
     fn drain(&mut self) {
         for at in 0..self.threads.len() {
             let voice = self.threads[at].voice();
-            let instant = voice.now;
+            let (instant, listens) = (voice.now, voice.listens);
             for said in std::mem::take(&mut voice.said) {
                 match said {
+                    Said::Notice(..) | Said::Event(..) if !listens => {}
+                    Said::Event(method, params) => self.notify(&method, &params, instant),
                     Said::Notice(method, params) => self.notify(method, &params, instant),
                     Said::Ask { call, params } => {
                         let ask = Ask { id: self.asked, thread: at, call, params };
@@ -208,8 +237,8 @@ impl AppServer {
     }
 
     fn step(&mut self, os: &mut dyn Os) -> bool {
-        if os.take_signal().is_some() {
-            self.leave(os);
+        if let Some(sig) = os.take_signal() {
+            self.ended_by(os, sig);
             return true;
         }
         if self.read(os) {
@@ -246,8 +275,6 @@ impl AppServer {
 
 /// The code of every error that is answered.
 const INVALID: i32 = -32_600;
-/// What the client is asked before a command runs.
-const REQUEST_APPROVAL: &str = "item/commandExecution/requestApproval";
 
 /// The wall clock, in milliseconds since 1970.
 fn now(os: &dyn Os) -> u64 {

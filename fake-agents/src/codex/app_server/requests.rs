@@ -1,12 +1,13 @@
 //! What the client asks of the server.
 //!
-//! Invariant: a name that the release does not know is refused with the list of those that it knows, before anything else; a
-//! name that it knows, and that is not played, is refused in the fake's own words.
+//! Invariant: what is no request is refused before anything else (`checks`); a request that the release knows, and that is not
+//! played, is refused in the fake's own words.
 
 use super::super::args::{Approval, SANDBOXES};
 use super::super::program::{Fake, Start};
 use super::super::release::Protocol;
-use super::shapes::{self, Threaded, Turned};
+use super::checks::checked;
+use super::shapes;
 use super::voice::Said;
 use super::{AppServer, Ask, Thread, Voice, now};
 use rehang_os::os::Os;
@@ -14,16 +15,6 @@ use rehang_scenario::time::instant;
 use serde_json::{Value, json};
 
 type Answer = Result<Value, String>;
-
-/// The methods that each release says it knows.
-fn methods(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Conversations => include_str!("methods/0.45.0.txt"),
-        Protocol::Both => include_str!("methods/0.58.0.txt"),
-        Protocol::Threads => include_str!("methods/0.116.0.txt"),
-        Protocol::Timed => include_str!("methods/0.169.0.txt"),
-    }
-}
 
 impl AppServer {
     /// Carries out a request; `None` if it has been answered.
@@ -34,18 +25,14 @@ impl AppServer {
         params: Option<&Value>,
         id: &Value,
     ) -> Option<Answer> {
-        let known: Vec<&str> = methods(self.release().server).lines().collect();
-        if !known.contains(&method) {
-            let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-            let known = known.join(", ");
-            return Some(Err(format!("Invalid request: unknown variant `{method}`, expected one of {known}")));
-        }
-        let Some(params) = params.or_else(|| (method == "account/rateLimits/read").then_some(&Value::Null)) else {
-            return Some(Err("Invalid request: missing field `params`".to_owned()));
+        let checked = checked(self.release().server, method, params);
+        let params = match checked {
+            Ok(params) => params,
+            Err(_) if self.release().server == Protocol::Conversations => {
+                return Some(Err("Invalid request".to_owned()));
+            }
+            Err(why) => return Some(Err(format!("Invalid request: {why}"))),
         };
-        if let Err(why) = well_formed(method, params) {
-            return Some(Err(format!("Invalid request: {why}")));
-        }
         match (&self.client, method) {
             (None, "initialize") => {
                 self.initialize(os, &params["clientInfo"], id);
@@ -56,7 +43,7 @@ impl AppServer {
             (Some(_), _) => {}
         }
         match method {
-            "thread/start" => self.begin_thread(os, params, id),
+            "thread/start" | "newConversation" => self.begin_thread(os, method, params, id),
             "thread/list" => return Some(Ok(self.list())),
             "thread/loaded/list" => {
                 let loaded = self.threads.iter_mut().filter(|thread| thread.loaded);
@@ -74,8 +61,16 @@ impl AppServer {
             "account/rateLimits/read" => {
                 return Some(Err("codex account authentication required to read rate limits".to_owned()));
             }
-            "thread/resume" | "thread/read" | "thread/name/set" | "thread/unsubscribe" | "thread/archive"
-            | "turn/start" | "turn/interrupt" => match self.named(method, params) {
+            "thread/resume"
+            | "thread/read"
+            | "thread/name/set"
+            | "thread/unsubscribe"
+            | "thread/archive"
+            | "turn/start"
+            | "turn/interrupt"
+            | "addConversationListener"
+            | "sendUserMessage"
+            | "interruptConversation" => match self.named(method, params) {
                 Ok(at) => self.of_thread(os, method, at, params, id),
                 Err(why) => return Some(Err(why)),
             },
@@ -93,14 +88,15 @@ impl AppServer {
         self.client = Some(name);
     }
 
-    fn begin_thread(&mut self, os: &mut dyn Os, params: &Value, id: &Value) {
+    fn begin_thread(&mut self, os: &mut dyn Os, method: &str, params: &Value, id: &Value) {
         let number = self.threads.len() as u64 + 1;
         let word = |key: &str| params[key].as_str();
         let cwd = word("cwd").map(str::to_owned).or_else(|| os.cwd()).unwrap_or_default();
         let Start { args, release, turns, faults, model_port } = &self.start;
         let mut args = args.clone();
         args.approval = word("approvalPolicy").and_then(Approval::of).unwrap_or(Approval::Leaving);
-        let sandbox = SANDBOXES.into_iter().find(|mode| word("sandbox") == Some(*mode));
+        let sandbox =
+            word("sandbox").and_then(|word| SANDBOXES.into_iter().find(|mode| *mode == word).or(sandbox(word)));
         let chosen = sandbox.is_some();
         args.sandbox = sandbox.unwrap_or(args.sandbox);
         let start = Start { args, release, turns: turns.clone(), faults: faults.clone(), model_port: *model_port };
@@ -129,6 +125,15 @@ impl AppServer {
             archived: false,
         });
         let at = self.threads.len() - 1;
+        if method == "newConversation" {
+            self.threads[at].voice().listens = false;
+            let mut begun = json!({"conversationId": name, "model": "gpt-5"});
+            if self.release().server == Protocol::Both {
+                begun["reasoningEffort"] = Value::Null;
+            }
+            begun["rolloutPath"] = json!(self.threads[at].path);
+            return self.answer(id, Ok(begun));
+        }
         let opened = self.opened(at, Vec::new(), None);
         let thread = opened["thread"].clone();
         self.answer(id, Ok(opened));
@@ -141,8 +146,13 @@ impl AppServer {
         let timed = self.release().server == Protocol::Timed;
         let name = self.threads[at].voice().thread_id();
         match method {
-            "turn/start" => self.begin_turn(os, at, params, id),
-            "turn/interrupt" => self.interrupt(os, at, id),
+            "turn/start" | "sendUserMessage" => self.begin_turn(os, at, params, id),
+            "turn/interrupt" => self.interrupt(os, at, id, json!({})),
+            "interruptConversation" => self.interrupt(os, at, id, json!({"abortReason": "interrupted"})),
+            "addConversationListener" => {
+                self.threads[at].voice().listens = true;
+                self.answer(id, Ok(json!({"subscriptionId": shapes::id(6, at as u64 + 1, 1)})));
+            }
             "thread/resume" => {
                 if timed {
                     self.deprecates(at, "use `excludeTurns: true`, then");
@@ -151,14 +161,17 @@ impl AppServer {
                 let items = self.threads[at].voice().turns.iter().map(|turn| turn.items.len()).sum();
                 let opened = self.opened(at, turns, Some(items));
                 self.answer(id, Ok(opened));
+                self.threads[at].voice().submissions = 0;
                 if timed && items > 0 {
                     self.threads[at].voice().resumed();
                     self.drain();
                 }
-                // what is asked is asked again, under the same id
-                let asks = std::mem::take(&mut self.asks);
-                asks.iter().filter(|ask| ask.thread == at).for_each(|ask| self.ask(ask));
-                self.asks = asks;
+                // what is asked is asked again, under the same id; 0.58.0 does not
+                if self.release().server >= Protocol::Threads {
+                    let asks = std::mem::take(&mut self.asks);
+                    asks.iter().filter(|ask| ask.thread == at).for_each(|ask| self.ask(ask));
+                    self.asks = asks;
+                }
             }
             "thread/read" => {
                 let wanted = params["includeTurns"] == true;
@@ -186,6 +199,14 @@ impl AppServer {
                     self.notify("thread/closed", &json!({"threadId": name}), now(os));
                 }
             }
+            _ if self.release().server < Protocol::Threads => {
+                let voice = self.threads[at].voice();
+                voice.submission = voice.submits();
+                voice.event("shutdown_complete", json!({}));
+                self.drain();
+                self.threads[at].archived = true;
+                self.answer(id, Ok(json!({})));
+            }
             _ => {
                 if self.threads[at].loaded {
                     self.unload(at, &name, now(os));
@@ -205,8 +226,10 @@ impl AppServer {
 
     /// A turn begins; if one runs, what is said is added to it. 0.116.0 then answers with an id that no turn will have.
     fn begin_turn(&mut self, os: &mut dyn Os, at: usize, params: &Value, id: &Value) {
-        let parts = params["input"].as_array().into_iter().flatten();
-        let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
+        let old = params.get("items").is_some();
+        let parts = params["input"].as_array().or(params["items"].as_array()).into_iter().flatten();
+        let text = |part: &'_ Value| part["text"].as_str().or(part["data"]["text"].as_str()).map(str::to_owned);
+        let texts: Vec<String> = parts.filter_map(text).collect();
         let prompt = texts.join("\n");
         let release = self.release();
         let warning = release.model_warning.filter(|_| release.server == Protocol::Timed);
@@ -222,26 +245,34 @@ impl AppServer {
             thread.fake.args.sandbox = sandbox;
         }
         if thread.busy() {
+            let turn = thread.voice().added_turn(&prompt);
             thread.fake.client.more.push(prompt);
-            let turn = thread.voice().added_turn();
-            return self.answer(id, Ok(json!({"turn": turn})));
+            return self.answer_turn(os, id, &turn, old);
         }
         if thread.preview.is_empty() {
             thread.preview.clone_from(&prompt);
         }
         thread.at.1 = now(os) / 1_000;
-        let turn = thread.voice().next_turn();
-        self.answer(id, Ok(json!({"turn": turn})));
+        let turn = thread.voice().next_turn(&prompt);
+        self.answer_turn(os, id, &turn, old);
         let thread = &mut self.threads[at];
         thread.voice().turn_begins(&prompt);
         thread.fake.prompted(os, &prompt);
     }
 
-    fn interrupt(&mut self, os: &mut dyn Os, at: usize, id: &Value) {
+    /// Answers what has begun a turn: with the turn, which 0.58.0 says once more, or, in the older protocol, with nothing.
+    fn answer_turn(&mut self, os: &dyn Os, id: &Value, turn: &Value, old: bool) {
+        self.answer(id, Ok(if old { json!({}) } else { json!({"turn": turn}) }));
+        if !old && self.release().server == Protocol::Both {
+            self.notify("turn/started", &json!({"turn": turn}), now(os));
+        }
+    }
+
+    fn interrupt(&mut self, os: &mut dyn Os, at: usize, id: &Value, answer: Value) {
         let release = self.release();
         let thread = &mut self.threads[at];
         if !thread.busy() {
-            // 0.116.0 answers with the end of a turn that does not run
+            // an older release answers with the end of a turn that does not run
             if release.server == Protocol::Timed {
                 self.answer(id, Err("no active turn to interrupt".to_owned()));
             }
@@ -249,8 +280,16 @@ impl AppServer {
         }
         thread.fake.interrupt(os);
         self.drain();
-        self.answer(id, Ok(json!({})));
-        self.threads[at].voice().turn_ends(&super::Ended::Interrupted);
+        let raw = release.server < Protocol::Threads;
+        if raw {
+            self.threads[at].voice().turn_ends(&super::Ended::Interrupted);
+            self.threads[at].voice().submits();
+            self.drain();
+        }
+        self.answer(id, Ok(answer));
+        if !raw {
+            self.threads[at].voice().turn_ends(&super::Ended::Interrupted);
+        }
         let (open, other) = std::mem::take(&mut self.asks).into_iter().partition(|ask| ask.thread == at);
         self.asks = other;
         Vec::into_iter(open).for_each(|ask: Ask| self.resolved(at, ask.id));
@@ -258,7 +297,8 @@ impl AppServer {
 
     /// The thread that a request names.
     fn named(&mut self, method: &str, params: &Value) -> Result<usize, String> {
-        let name = params["threadId"].as_str().unwrap_or_default();
+        let name = params["threadId"].as_str().or(params["conversationId"].as_str()).unwrap_or_default();
+        let kind = if self.release().server < Protocol::Threads { "conversation" } else { "thread" };
         if let Some((at, odd)) = name.char_indices().find(|(_, c)| !c.is_ascii_hexdigit() && *c != '-') {
             return Err(format!(
                 "invalid thread id: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], \
@@ -268,8 +308,8 @@ impl AppServer {
         }
         let found = self.threads.iter_mut().position(|thread| thread.voice().thread_id() == name);
         found.ok_or_else(|| match method {
-            "thread/resume" => format!("no rollout found for thread id {name}"),
-            _ => format!("thread not found: {name}"),
+            "thread/resume" => format!("no rollout found for {kind} id {name}"),
+            _ => format!("{kind} not found: {name}"),
         })
     }
 
@@ -281,75 +321,6 @@ impl AppServer {
         let params = json!({"summary": summary, "details": null});
         self.threads[at].voice().said.push(Said::Notice("deprecationNotice", params));
         self.drain();
-    }
-
-    // --- what is told of threads ---
-
-    fn thread(&mut self, at: usize, listed: bool, turns: Vec<Value>) -> Value {
-        let (release, client) = (self.release(), self.client.clone().unwrap_or_default());
-        let thread = &mut self.threads[at];
-        let id = thread.voice().thread_id();
-        let status = thread.voice().status.clone();
-        let Thread { name, preview, at, cwd, path, .. } = thread;
-        let (name, at) = (name.as_deref(), *at);
-        let of = Threaded { id: &id, cwd, client: &client, preview, name, path, at, status, listed, turns };
-        shapes::thread(release, &of)
-    }
-
-    fn opened(&mut self, at: usize, turns: Vec<Value>, resumes: Option<usize>) -> Value {
-        let (release, thread) = (self.release(), self.thread(at, false, turns));
-        let Thread { fake, chosen, .. } = &self.threads[at];
-        shapes::opened(release, &thread, fake.args.approval.word(), (fake.args.sandbox, *chosen), resumes)
-    }
-
-    /// The turns of a thread with their items, of which a message that is being said is none; 0.116.0 numbers them anew, and
-    /// forgets the commands of a turn that is over.
-    fn turns(&mut self, at: usize) -> Vec<Value> {
-        let release = self.release();
-        let mut number = 0;
-        let running = self.threads[at].voice().running.clone();
-        let tell = |told: &super::voice::Told| {
-            let mut items = told.items.clone();
-            let ended = told.status != "inProgress";
-            if !ended {
-                items.extend(running.values().cloned());
-            }
-            if release.server != Protocol::Timed {
-                items.retain(|item| !ended || item["type"] != "commandExecution");
-                for item in items.iter_mut().filter(|item| item["type"] != "commandExecution") {
-                    number += 1;
-                    item["id"] = json!(format!("item-{number}"));
-                }
-            }
-            let ends = ended.then_some(told.ended);
-            let of = Turned { status: told.status, items: Some(items), ..Turned::asked(&told.id) };
-            shapes::turn(release, &Turned { started: Some(told.began), completed: ends, ..of })
-        };
-        self.threads[at].voice().turns.iter().map(tell).collect()
-    }
-
-    /// Nobody reads what is played here: the first turn is unread.
-    fn read_state(&mut self, at: usize) -> Value {
-        let number = at as u64 + 1;
-        let first = self.threads[at].voice().turns.first().map(|turn| turn.id.clone());
-        let unread = first.map(|turn| json!({"type": "turn", "turnId": turn}));
-        json!({"firstUnread": unread, "revision": shapes::id(4, number, 1)})
-    }
-
-    fn list(&mut self) -> Value {
-        let kept = |thread: &Thread| !thread.archived && !thread.preview.is_empty();
-        let mut listed: Vec<usize> = (0..self.threads.len()).filter(|at| kept(&self.threads[*at])).collect();
-        listed.reverse();
-        let data: Vec<Value> = listed.iter().map(|at| self.thread(*at, true, Vec::new())).collect();
-        if self.release().server != Protocol::Timed {
-            return json!({"data": data, "nextCursor": null});
-        }
-        let mut states = json!({});
-        for at in &listed {
-            states[self.threads[*at].voice().thread_id()] = self.read_state(*at);
-        }
-        let newest = listed.first().map(|at| instant(self.threads[*at].at.1 * 1_000));
-        json!({"data": data, "readStates": states, "nextCursor": null, "backwardsCursor": newest})
     }
 }
 
@@ -369,27 +340,4 @@ fn sandbox(kind: &str) -> Option<&'static str> {
         "dangerFullAccess" => Some(SANDBOXES[2]),
         _ => None,
     }
-}
-
-/// Whether the parameters have what they must have: the words that are texts, and those that may not be missing.
-fn well_formed(method: &str, params: &Value) -> Result<(), String> {
-    let needed: &[&str] = match method {
-        "initialize" => &["clientInfo"],
-        "turn/start" => &["threadId", "input"],
-        "turn/interrupt" => &["threadId", "turnId"],
-        "thread/name/set" => &["threadId", "name"],
-        "thread/resume" | "thread/read" | "thread/unsubscribe" | "thread/archive" => &["threadId"],
-        _ => &[],
-    };
-    if let Some(missing) = needed.iter().find(|key| params.get(**key).is_none()) {
-        return Err(format!("missing field `{missing}`"));
-    }
-    for key in ["threadId", "turnId", "name", "cwd"] {
-        match params.get(key) {
-            None | Some(Value::String(_) | Value::Null) => {}
-            Some(Value::Number(number)) => return Err(format!("invalid type: integer `{number}`, expected a string")),
-            Some(_) => return Err("invalid type, expected a string".to_owned()),
-        }
-    }
-    Ok(())
 }

@@ -24,6 +24,10 @@ fn is_timed(release: &Release) -> bool {
 pub(super) fn initialized(release: &Release, client: &Value, home: &str) -> Value {
     let word = |key: &str| client[key].as_str().unwrap_or_default().to_owned();
     let (name, version) = (word("name"), word("version"));
+    if release.server < Protocol::Threads {
+        let agent = format!("codex_cli_rs/{} (Linux n/a; x86_64) xterm-256color ({name}; {version})", release.version);
+        return json!({"userAgent": agent});
+    }
     let agent = format!("{name}/{} (Linux Unknown; x86_64) xterm-256color ({name}; {version})", release.version);
     match is_timed(release) {
         true => json!({"userAgent": agent, "codexHome": home, "platformFamily": "unix", "platformOs": "linux"}),
@@ -33,6 +37,9 @@ pub(super) fn initialized(release: &Release, client: &Value, home: &str) -> Valu
 
 /// What follows that answer on a machine without bubblewrap, as the sandbox of the recordings is.
 pub(super) fn greeting(release: &Release, client: &str) -> Vec<(&'static str, Value)> {
+    if release.server < Protocol::Threads {
+        return Vec::new();
+    }
     let summary = match is_timed(release) {
         true => {
             "Codex could not find bubblewrap on PATH. Install bubblewrap with your OS package manager. See the sandbox \
@@ -75,6 +82,9 @@ pub(super) struct Threaded<'t> {
 /// A thread.
 pub(super) fn thread(release: &Release, of: &Threaded<'_>) -> Value {
     let Threaded { id, cwd, client, preview, name, path, at: (created, updated), status, listed, turns } = of;
+    if release.server < Protocol::Threads {
+        return json!({"id": id, "preview": preview, "modelProvider": "fake", "createdAt": created, "path": path});
+    }
     if !is_timed(release) {
         return json!({"id": id, "preview": preview, "ephemeral": false, "modelProvider": "fake", "createdAt": created,
             "updatedAt": updated, "status": status, "path": path, "cwd": cwd, "cliVersion": release.version,
@@ -99,6 +109,9 @@ pub(super) fn opened(
     (sandbox, chosen): (&str, bool),
     resumes: Option<usize>,
 ) -> Value {
+    if release.server < Protocol::Threads {
+        return json!({"thread": thread});
+    }
     let cwd = &thread["cwd"];
     let timed = is_timed(release);
     let mut opened = json!({"thread": thread, "model": "gpt-5", "modelProvider": "fake", "serviceTier": null});
@@ -185,6 +198,12 @@ pub(super) fn turn(release: &Release, of: &Turned<'_>) -> Value {
         "startedAt": started.map(|ms| ms / 1_000), "completedAt": completed.map(|ms| ms / 1_000), "durationMs": took})
 }
 
+/// A turn of 0.58.0, whose id is the number of what began it.
+pub(super) fn first_turn(number: u64, prompt: &str) -> Value {
+    let (id, content) = (number.to_string(), json!([{"type": "text", "text": prompt}]));
+    json!({"id": id, "items": [{"type": "userMessage", "id": id, "content": content}], "status": "inProgress", "error": null})
+}
+
 /// What the client has said.
 pub(super) fn user(release: &Release, id: &str, text: &str) -> Value {
     let content = json!([{"type": "text", "text": text, "text_elements": []}]);
@@ -237,8 +256,9 @@ pub(super) fn command(
 }
 
 /// A command line without the shell that runs it.
-fn bare(command: &str) -> String {
-    let line = command.strip_prefix("/bin/sh -lc ").unwrap_or(command);
+pub(super) fn bare(command: &str) -> String {
+    let shells = ["/bin/sh -lc ", "bash -lc "];
+    let line = shells.into_iter().find_map(|shell| command.strip_prefix(shell)).unwrap_or(command);
     let quoted = line.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     quoted.map_or_else(|| line.to_owned(), |line| line.replace(r"'\''", "'"))
 }

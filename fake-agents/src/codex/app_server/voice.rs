@@ -3,10 +3,10 @@
 //! Invariant: an item is said to begin once, and to end at most once; what a response used is said once, after it
 //! ([`Protocol::Threads`]: also before the next one).
 
-use super::super::release::{Protocol, Release};
+use super::super::release::{Protocol, Release, SHOWN_AFTER};
 use super::super::shell::Report;
 use super::shapes::{self, Turned};
-use rehang_scenario::Canon;
+use rehang_scenario::{Canon, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ pub(in super::super) enum Ended<'e> {
 pub(super) enum Said {
     /// A notification: its method and parameters.
     Notice(&'static str, Value),
+    /// The same, of a raw event.
+    Event(String, Value),
     /// A request to the client, about this call.
     Ask { call: String, params: Value },
 }
@@ -38,20 +40,20 @@ pub(super) struct Told {
 
 /// The voice of one thread.
 pub(in super::super) struct Voice {
-    release: &'static Release,
+    pub(super) release: &'static Release,
     /// The thread's number, from 1.
-    thread: u64,
-    cwd: String,
+    pub(super) thread: u64,
+    pub(super) cwd: String,
     /// The instant of what is said, in milliseconds since 1970.
     pub(super) now: u64,
     /// The number of the turn, from 1; 0 before the first.
     turn: u64,
     began: u64,
     /// How many prompts there were, and how many of them were added to a turn.
-    prompts: u64,
+    pub(super) prompts: u64,
     added: u64,
     /// How many responses were charged.
-    charged: u32,
+    pub(super) charged: u32,
     /// How often the model was asked.
     asked: u32,
     /// What has come of the message that is being said.
@@ -61,6 +63,13 @@ pub(in super::super) struct Voice {
     /// When the items began that have not ended.
     started: BTreeMap<String, u64>,
     waiting: bool,
+    /// With raw events: how often the client has sent something, the number of what began the turn, whether what a response
+    /// used is still to be told, the last message, and whether somebody listens.
+    pub(super) submissions: u64,
+    pub(super) submission: u64,
+    owed: bool,
+    pub(super) last: Option<String>,
+    pub(super) listens: bool,
     /// What is said of the thread.
     pub(super) status: Value,
     /// The commands that run, by their calls.
@@ -87,6 +96,11 @@ impl Voice {
             heard: false,
             started: BTreeMap::new(),
             waiting: false,
+            submissions: 0,
+            submission: 0,
+            owed: false,
+            last: None,
+            listens: true,
             status: json!({"type": "idle"}),
             running: BTreeMap::new(),
             turns: Vec::new(),
@@ -157,7 +171,12 @@ impl Voice {
     // --- the turn ---
 
     /// The next turn, as the client is answered.
-    pub(super) fn next_turn(&mut self) -> Value {
+    pub(super) fn next_turn(&mut self, prompt: &str) -> Value {
+        if self.is_raw() {
+            self.submission = self.submits();
+            self.last = None;
+            return shapes::first_turn(self.submission, prompt);
+        }
         self.turn += 1;
         self.began = self.now;
         let (id, began) = (self.turn_id(), self.began);
@@ -170,7 +189,10 @@ impl Voice {
     }
 
     /// The turn that the client is answered if it adds to the one that runs.
-    pub(super) fn added_turn(&mut self) -> Value {
+    pub(super) fn added_turn(&mut self, prompt: &str) -> Value {
+        if self.is_raw() {
+            return shapes::first_turn(self.submits(), prompt);
+        }
         if self.is_timed() {
             return self.answered_turn();
         }
@@ -189,6 +211,9 @@ impl Voice {
 
     /// The turn has begun.
     pub(super) fn turn_begins(&mut self, prompt: &str) {
+        if self.is_raw() {
+            return self.raw_turn_begins(prompt);
+        }
         self.status(&json!({"type": "active", "activeFlags": []}));
         let id = self.turn_id();
         let turned = Turned { started: Some(self.began), ..Turned::asked(&id) };
@@ -199,6 +224,10 @@ impl Voice {
 
     /// The client has said this.
     pub(in super::super) fn prompt(&mut self, text: &str) {
+        // what was added to a turn is no event
+        if self.is_raw() {
+            return;
+        }
         self.prompts += 1;
         let item = shapes::user(self.release, &shapes::id(2, self.thread, self.prompts), text);
         self.item_begins(item.clone());
@@ -218,6 +247,9 @@ impl Voice {
 
     /// What was used so far, if anything was, and what is left.
     fn used(&mut self) {
+        if self.is_raw() {
+            return self.raw_used();
+        }
         if self.charged > 0 {
             self.usage();
         }
@@ -230,11 +262,16 @@ impl Voice {
         self.say("thread/tokenUsage/updated", params);
     }
 
-    fn message_id(&self) -> String {
+    pub(super) fn message_id(&self) -> String {
         format!("msg_response_{}_0", self.asked)
     }
 
     pub(in super::super) fn delta(&mut self, text: &str) {
+        if self.is_raw() {
+            let first = self.text.is_none();
+            self.text = Some(String::new());
+            return self.raw_delta(text, first);
+        }
         if self.text.is_none() {
             self.text = Some(String::new());
             self.item_begins(shapes::message(self.release, &self.message_id(), ""));
@@ -249,25 +286,41 @@ impl Voice {
 
     pub(in super::super) fn message(&mut self, text: &str) {
         self.text = None;
+        if self.is_raw() {
+            return self.raw_message(text);
+        }
         self.item_ends(shapes::message(self.release, &self.message_id(), text));
     }
 
     pub(in super::super) fn responded(&mut self) {
         self.charged += 1;
-        if !self.is_timed() {
-            self.used();
+        match self.release.server {
+            Protocol::Conversations => self.owed = true,
+            Protocol::Both | Protocol::Threads => self.used(),
+            Protocol::Timed => {}
         }
     }
 
     /// The response is over, and so are its calls.
     pub(in super::super) fn response_ends(&mut self) {
-        if std::mem::replace(&mut self.heard, false) && self.is_timed() {
+        let heard = std::mem::replace(&mut self.heard, false);
+        if std::mem::replace(&mut self.owed, false) || (heard && self.is_timed()) {
             self.used();
         }
     }
 
-    pub(in super::super) fn retries(&mut self, n: u32, max: u32, why: &str) {
+    /// The turn is given up.
+    pub(super) fn given_up(&mut self) {
+        self.owed = false;
         self.response_ends();
+    }
+
+    /// A stream is asked for again; `text` is what `exec` says of it.
+    pub(in super::super) fn retries(&mut self, (n, max): (u32, u32), why: &str, text: &str) {
+        self.response_ends();
+        if self.is_raw() {
+            return self.event("stream_error", json!({"message": text}));
+        }
         let info = json!({"responseStreamDisconnected": {"httpStatusCode": null}});
         let error = shapes::error(self.release, &format!("Reconnecting... {n}/{max}"), &info, Some(why));
         self.failure(&error, true);
@@ -282,6 +335,11 @@ impl Voice {
     /// The turn is over.
     pub(in super::super) fn turn_ends(&mut self, how: &Ended<'_>) {
         self.response_ends();
+        if self.is_raw() {
+            (self.text, self.waiting) = (None, false);
+            self.started.clear();
+            return self.raw_turn_ends(how);
+        }
         let (status, error) = match how {
             Ended::Completed => ("completed", None),
             Ended::Interrupted => ("interrupted", None),
@@ -311,7 +369,18 @@ impl Voice {
 
     // --- commands ---
 
+    /// How long a command has run before the client is shown what it prints.
+    pub(in super::super) fn shows_after(&self) -> Span {
+        if self.is_raw() { Span::ZERO } else { SHOWN_AFTER }
+    }
+
     pub(in super::super) fn command_begins(&mut self, call: &str, command: &str) {
+        if self.is_raw() {
+            if self.started.insert(call.to_owned(), self.now).is_none() {
+                self.raw_command_begins(call, &shapes::bare(command));
+            }
+            return;
+        }
         let item = shapes::command(self.release, call, (command, &self.cwd), true, "inProgress", None);
         if !self.started.contains_key(call) {
             self.item_begins(item.clone());
@@ -321,11 +390,17 @@ impl Voice {
     }
 
     pub(in super::super) fn command_prints(&mut self, call: &str, text: &str) {
+        if self.is_raw() {
+            return self.raw_command_prints(call, text);
+        }
         let params = json!({"threadId": self.thread_id(), "turnId": self.turn_id(), "itemId": call, "delta": text});
         self.say("item/commandExecution/outputDelta", params);
     }
 
     pub(in super::super) fn command_ends(&mut self, call: &str, command: &str, report: &Report) {
+        if self.is_raw() {
+            return self.raw_command_ends(call, report);
+        }
         if self.running.remove(call).is_some() {
             let status = if report.code == Some(0) { "completed" } else { "failed" };
             let place = (command, self.cwd.as_str());
@@ -337,6 +412,10 @@ impl Voice {
 
     /// The client is asked whether a command may run: as the release runs it, and as the model wrote it.
     pub(in super::super) fn asks_client(&mut self, call: &str, command: &str, line: &str) {
+        if self.is_raw() {
+            self.command_begins(call, command);
+            return self.raw_asks(call, line);
+        }
         if !std::mem::replace(&mut self.waiting, true) {
             self.status(&json!({"type": "active", "activeFlags": ["waitingOnApproval"]}));
         }
@@ -352,6 +431,12 @@ impl Voice {
     /// The client has answered; a command that does not run ends: its call, its line and its status. `open`: there are
     /// other asks.
     pub(super) fn was_answered(&mut self, ends: Option<(&str, &str, &str)>, open: bool) {
+        if self.is_raw() {
+            if let Some((call, ..)) = ends {
+                self.raw_refused(call);
+            }
+            return;
+        }
         if let Some((call, command, status)) = ends {
             self.item_ends(shapes::command(self.release, call, (command, &self.cwd), false, status, None));
         }
@@ -377,6 +462,11 @@ impl Voice {
             heard,
             started,
             waiting,
+            submissions,
+            submission,
+            owed,
+            last,
+            listens,
             status: _,  // not compared: it is only told
             running: _, // not compared: it is only told
             turns: _,   // not compared: what was said is no state of what will happen
@@ -384,6 +474,7 @@ impl Voice {
         } = self;
         canon.num(*thread).num(*turn).num(*prompts).num(*added).num((*charged).into()).num((*asked).into());
         canon.text(text.as_deref().unwrap_or_default()).flag(text.is_some()).flag(*heard).flag(*waiting);
+        canon.num(*submissions).num(*submission).flag(*owed).flag(*listens).text(last.as_deref().unwrap_or_default());
         canon.text(&format!("{:?}", started.keys())).num(said.len() as u64);
     }
 }
