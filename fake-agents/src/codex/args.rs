@@ -152,6 +152,7 @@ const NO_WORD: &[&str] = &[
     "--ignore-user-config",
     "--ignore-rules",
     "--include-plan-tool",
+    "--progress-cursor",
     "--all",
 ];
 pub(super) const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
