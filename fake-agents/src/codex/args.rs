@@ -362,6 +362,15 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_no_run_that_a_file_can_name() {
+        let words: Vec<String> =
+            ["app-server", "-c", "model_providers.x.stream_max_retries=0"].map(str::to_owned).to_vec();
+        let Parsed::Serve(args) = parse(&words) else { panic!("it serves") };
+        assert_eq!((args.stream_retries, args.approval), (0, Approval::Never));
+        assert!(called(&words).is_none());
+    }
+
+    #[test]
     fn what_is_refused_says_why() {
         let why = |line: &str| match parsed(line) {
             Parsed::Refuse(why) => why.to_string().lines().next().unwrap_or_default().to_owned(),
@@ -375,6 +384,7 @@ mod tests {
         expect!["fake-codex plays `codex exec` and `codex app-server` alone: without them the release draws a screen"]
             .assert_eq(&why("go"));
         assert!(called(&["--version".to_owned()]).is_none());
+        expect!["error: unexpected argument 'generate-ts' found"].assert_eq(&why("app-server generate-ts"));
     }
 
     #[test]

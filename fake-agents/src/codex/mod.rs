@@ -6,11 +6,13 @@
 //! (`approval: never`), and questions, which it does not offer.
 //!
 //! [`program`] is the process, `turn` the order of its turn, `shell` its commands, `models` its model's streams, `writer`
-//! its words, `app_server` the same for a client that holds its streams, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
+//! its words, `voice` the same for a client that holds its streams, `asks` what such
+//! a client decides, `app_server` its process, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
 //! says which.
 
 mod app_server;
 mod args;
+mod asks;
 mod behaviours;
 #[cfg(test)]
 mod laws;
@@ -20,6 +22,7 @@ mod release;
 mod rollout;
 mod shell;
 mod turn;
+mod voice;
 mod writer;
 
 pub use args::{Args, Parsed, Refusal, argv, called, parse};

@@ -3,8 +3,8 @@
 //! Invariants: what it says is written in order, and nothing else happens while a stream takes nothing more; a wake-up
 //! without cause changes nothing.
 
-use super::app_server::Client;
 use super::args::Args;
+use super::asks::Client;
 use super::models::{Came, Model};
 use super::release::{Release, Shell};
 use super::rollout::{Rollout, Wanted};

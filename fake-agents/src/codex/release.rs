@@ -258,6 +258,8 @@ impl Release {
     }
 }
 
+/// What one response of the scripted model is charged: input and output tokens.
+pub const TOKENS: (u32, u32) = (10, 3);
 /// How long each pipe of a command is read after its end (0.58.0: 4.0 s with both held).
 const IO_DRAIN: Span = Span::secs(2);
 /// How long the output of a command is read after its end (0.116.0 and 0.169.0: `Wall time: 0.0503`).

@@ -4,7 +4,7 @@
 //! the same time ([`Release::together`]); the model is told of its calls in their order, once all have ended. A response
 //! counts once it is whole; a message is said as soon as it is, and what there is of another is dropped.
 
-use super::app_server::MayRun;
+use super::asks::MayRun;
 use super::program::{Fake, Phase};
 use super::release::{Incomplete, Release, Shell, backoff};
 use super::rollout::Rollout;

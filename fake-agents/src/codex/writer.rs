@@ -2,9 +2,9 @@
 //!
 //! Invariant: keys come in the release's order; the same turn gives the same items in both forms.
 
-use super::app_server::{Ended, Voice};
-use super::release::{Kept, Release, RetryWords, Shell};
+use super::release::{Kept, Release, RetryWords, Shell, TOKENS};
 use super::shell::Report;
+use super::voice::{Ended, Voice};
 use crate::outgoing::Outgoing;
 use rehang_scenario::{Canon, Span};
 use serde_json::{Value, json};
@@ -13,8 +13,6 @@ use serde_json::{Value, json};
 pub(super) const THREAD: &str = "00000000-0000-7000-8000-000000000001";
 /// The folder that it names if it runs on a stage, as recorded.
 const CWD: &str = "/home/agent/proj";
-/// What one response of the scripted model is charged: input and output tokens.
-pub(super) const TOKENS: (u32, u32) = (10, 3);
 
 /// Says what happens, in the form that was asked for.
 pub(super) struct Writer {

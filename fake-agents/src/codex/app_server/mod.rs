@@ -1,33 +1,26 @@
 //! `app-server`: the agent of an editor or a runner, which speaks JSON, line by line, over stdin and stdout.
 //!
 //! Each thread is the turn engine of `exec` with another voice ([`Voice`]); what comes from the client is in `requests`, what
-//! it decides in `approvals`. Recorded of 0.45.0, 0.58.0, 0.116.0 and 0.169.0 (tests/golden/codex-app-server-VERSION); the older
-//! two tell raw events (`raw`). Invariants: a request is answered at most once; nothing here has a time limit of its own, so an
+//! it decides in `asks` of the folder above. Recorded of 0.45.0, 0.58.0, 0.116.0 and 0.169.0 (tests/golden/codex-app-server-VERSION); the older
+//! two tell raw events (`voice/raw`). Invariants: a request is answered at most once; nothing here has a time limit of its own, so an
 //! ask that the client never answers is waited for without end.
 //!
 //! Not played: sessions kept in files, what a folder's configuration says, asks for file changes, `turn/steer`, reviews,
 //! `model/list`, and the log on stderr.
 
-mod approvals;
 mod checks;
-mod raw;
 mod requests;
-mod shapes;
 mod threads;
-mod voice;
 
+use super::asks::Decision;
 use super::program::{Fake, Phase, Start};
 use super::release::{Protocol, Release};
+use super::voice::{Said, Voice};
 use crate::outgoing::Outgoing;
-use approvals::Decision;
 use rehang_os::os::{Disposition, Next, Os, Program, Read, STDIN, STDOUT, Sig, Target, Wait};
 use rehang_scenario::Canon;
 use rehang_wire::claude::Lines;
 use serde_json::{Value, json};
-use voice::Said;
-
-pub(super) use approvals::{Client, MayRun};
-pub(super) use voice::{Ended, Voice};
 
 /// The program `app-server`.
 pub(super) struct AppServer {

@@ -6,10 +6,9 @@
 use super::super::args::{Approval, SANDBOXES};
 use super::super::program::{Fake, Start};
 use super::super::release::Protocol;
+use super::super::voice::{Ended, Said, Voice, shapes};
 use super::checks::checked;
-use super::shapes;
-use super::voice::Said;
-use super::{AppServer, Ask, Thread, Voice, now};
+use super::{AppServer, Ask, Thread, now};
 use rehang_os::os::Os;
 use rehang_scenario::time::instant;
 use serde_json::{Value, json};
@@ -282,13 +281,13 @@ impl AppServer {
         self.drain();
         let raw = release.server < Protocol::Threads;
         if raw {
-            self.threads[at].voice().turn_ends(&super::Ended::Interrupted);
+            self.threads[at].voice().turn_ends(&Ended::Interrupted);
             self.threads[at].voice().submits();
             self.drain();
         }
         self.answer(id, Ok(answer));
         if !raw {
-            self.threads[at].voice().turn_ends(&super::Ended::Interrupted);
+            self.threads[at].voice().turn_ends(&Ended::Interrupted);
         }
         let (open, other) = std::mem::take(&mut self.asks).into_iter().partition(|ask| ask.thread == at);
         self.asks = other;

@@ -3,8 +3,8 @@
 //! Invariant: a thread that is archived is in no list.
 
 use super::super::release::Protocol;
-use super::shapes::{self, Threaded, Turned};
-use super::voice::Told;
+use super::super::voice::Told;
+use super::super::voice::shapes::{self, Threaded, Turned};
 use super::{AppServer, Thread};
 use rehang_scenario::time::instant;
 use serde_json::{Value, json};

@@ -3,15 +3,18 @@
 //! Invariant: an item is said to begin once, and to end at most once; what a response used is said once, after it
 //! ([`Protocol::Threads`]: also before the next one).
 
-use super::super::release::{Protocol, Release, SHOWN_AFTER};
-use super::super::shell::Report;
-use super::shapes::{self, Turned};
+mod raw;
+pub(super) mod shapes;
+
+use super::release::{Protocol, Release, SHOWN_AFTER};
+use super::shell::Report;
 use rehang_scenario::{Canon, Span};
 use serde_json::{Value, json};
+use shapes::Turned;
 use std::collections::BTreeMap;
 
 /// How a turn ended.
-pub(in super::super) enum Ended<'e> {
+pub(in crate::codex) enum Ended<'e> {
     Completed,
     /// Why.
     Failed(&'e str),
@@ -19,7 +22,7 @@ pub(in super::super) enum Ended<'e> {
 }
 
 /// What is to be said.
-pub(super) enum Said {
+pub(in crate::codex) enum Said {
     /// A notification: its method and parameters.
     Notice(&'static str, Value),
     /// The same, of a raw event.
@@ -29,7 +32,7 @@ pub(super) enum Said {
 }
 
 /// A turn, as `thread/read` tells of it.
-pub(super) struct Told {
+pub(in crate::codex) struct Told {
     pub id: String,
     pub items: Vec<Value>,
     pub status: &'static str,
@@ -39,21 +42,21 @@ pub(super) struct Told {
 }
 
 /// The voice of one thread.
-pub(in super::super) struct Voice {
-    pub(super) release: &'static Release,
+pub(in crate::codex) struct Voice {
+    pub(in crate::codex) release: &'static Release,
     /// The thread's number, from 1.
-    pub(super) thread: u64,
-    pub(super) cwd: String,
+    pub(in crate::codex) thread: u64,
+    pub(in crate::codex) cwd: String,
     /// The instant of what is said, in milliseconds since 1970.
-    pub(super) now: u64,
+    pub(in crate::codex) now: u64,
     /// The number of the turn, from 1; 0 before the first.
     turn: u64,
     began: u64,
     /// How many prompts there were, and how many of them were added to a turn.
-    pub(super) prompts: u64,
+    pub(in crate::codex) prompts: u64,
     added: u64,
     /// How many responses were charged.
-    pub(super) charged: u32,
+    pub(in crate::codex) charged: u32,
     /// How often the model was asked.
     asked: u32,
     /// What has come of the message that is being said.
@@ -65,22 +68,22 @@ pub(in super::super) struct Voice {
     waiting: bool,
     /// With raw events: how often the client has sent something, the number of what began the turn, whether what a response
     /// used is still to be told, the last message, and whether somebody listens.
-    pub(super) submissions: u64,
-    pub(super) submission: u64,
+    pub(in crate::codex) submissions: u64,
+    pub(in crate::codex) submission: u64,
     owed: bool,
-    pub(super) last: Option<String>,
-    pub(super) listens: bool,
+    pub(in crate::codex) last: Option<String>,
+    pub(in crate::codex) listens: bool,
     /// What is said of the thread.
-    pub(super) status: Value,
+    pub(in crate::codex) status: Value,
     /// The commands that run, by their calls.
-    pub(super) running: BTreeMap<String, Value>,
-    pub(super) turns: Vec<Told>,
-    pub(super) said: Vec<Said>,
+    pub(in crate::codex) running: BTreeMap<String, Value>,
+    pub(in crate::codex) turns: Vec<Told>,
+    pub(in crate::codex) said: Vec<Said>,
 }
 
 impl Voice {
     /// The voice of this thread, numbered from 1, in this folder.
-    pub(super) fn new(release: &'static Release, thread: u64, cwd: String) -> Voice {
+    pub(in crate::codex) fn new(release: &'static Release, thread: u64, cwd: String) -> Voice {
         Voice {
             release,
             thread,
@@ -109,12 +112,12 @@ impl Voice {
     }
 
     /// The thread's id.
-    pub(super) fn thread_id(&self) -> String {
+    pub(in crate::codex) fn thread_id(&self) -> String {
         shapes::id(0, 0, self.thread)
     }
 
     /// The turn's id.
-    pub(super) fn turn_id(&self) -> String {
+    pub(in crate::codex) fn turn_id(&self) -> String {
         shapes::id(1, self.thread, self.turn)
     }
 
@@ -171,7 +174,7 @@ impl Voice {
     // --- the turn ---
 
     /// The next turn, as the client is answered.
-    pub(super) fn next_turn(&mut self, prompt: &str) -> Value {
+    pub(in crate::codex) fn next_turn(&mut self, prompt: &str) -> Value {
         if self.is_raw() {
             self.submission = self.submits();
             self.last = None;
@@ -189,7 +192,7 @@ impl Voice {
     }
 
     /// The turn that the client is answered if it adds to the one that runs.
-    pub(super) fn added_turn(&mut self, prompt: &str) -> Value {
+    pub(in crate::codex) fn added_turn(&mut self, prompt: &str) -> Value {
         if self.is_raw() {
             return shapes::first_turn(self.submits(), prompt);
         }
@@ -201,7 +204,7 @@ impl Voice {
     }
 
     /// The client has taken the thread up again.
-    pub(super) fn resumed(&mut self) {
+    pub(in crate::codex) fn resumed(&mut self) {
         if self.charged > 0 {
             self.usage();
         }
@@ -210,7 +213,7 @@ impl Voice {
     }
 
     /// The turn has begun.
-    pub(super) fn turn_begins(&mut self, prompt: &str) {
+    pub(in crate::codex) fn turn_begins(&mut self, prompt: &str) {
         if self.is_raw() {
             return self.raw_turn_begins(prompt);
         }
@@ -223,7 +226,7 @@ impl Voice {
     }
 
     /// The client has said this.
-    pub(in super::super) fn prompt(&mut self, text: &str) {
+    pub(in crate::codex) fn prompt(&mut self, text: &str) {
         // what was added to a turn is no event
         if self.is_raw() {
             return;
@@ -234,12 +237,12 @@ impl Voice {
         self.item_ends(item);
     }
 
-    pub(in super::super) fn asks_model(&mut self, n: u32) {
+    pub(in crate::codex) fn asks_model(&mut self, n: u32) {
         self.asked = n;
         (self.text, self.heard) = (None, false);
     }
 
-    pub(in super::super) fn heard(&mut self) {
+    pub(in crate::codex) fn heard(&mut self) {
         if !std::mem::replace(&mut self.heard, true) && !self.is_timed() {
             self.used();
         }
@@ -262,11 +265,11 @@ impl Voice {
         self.say("thread/tokenUsage/updated", params);
     }
 
-    pub(super) fn message_id(&self) -> String {
+    pub(in crate::codex) fn message_id(&self) -> String {
         format!("msg_response_{}_0", self.asked)
     }
 
-    pub(in super::super) fn delta(&mut self, text: &str) {
+    pub(in crate::codex) fn delta(&mut self, text: &str) {
         if self.is_raw() {
             let first = self.text.is_none();
             self.text = Some(String::new());
@@ -284,7 +287,7 @@ impl Voice {
         self.say("item/agentMessage/delta", params);
     }
 
-    pub(in super::super) fn message(&mut self, text: &str) {
+    pub(in crate::codex) fn message(&mut self, text: &str) {
         self.text = None;
         if self.is_raw() {
             return self.raw_message(text);
@@ -292,7 +295,7 @@ impl Voice {
         self.item_ends(shapes::message(self.release, &self.message_id(), text));
     }
 
-    pub(in super::super) fn responded(&mut self) {
+    pub(in crate::codex) fn responded(&mut self) {
         self.charged += 1;
         match self.release.server {
             Protocol::Conversations => self.owed = true,
@@ -302,7 +305,7 @@ impl Voice {
     }
 
     /// The response is over, and so are its calls.
-    pub(in super::super) fn response_ends(&mut self) {
+    pub(in crate::codex) fn response_ends(&mut self) {
         let heard = std::mem::replace(&mut self.heard, false);
         if std::mem::replace(&mut self.owed, false) || (heard && self.is_timed()) {
             self.used();
@@ -310,13 +313,13 @@ impl Voice {
     }
 
     /// The turn is given up.
-    pub(super) fn given_up(&mut self) {
+    pub(in crate::codex) fn given_up(&mut self) {
         self.owed = false;
         self.response_ends();
     }
 
     /// A stream is asked for again; `text` is what `exec` says of it.
-    pub(in super::super) fn retries(&mut self, (n, max): (u32, u32), why: &str, text: &str) {
+    pub(in crate::codex) fn retries(&mut self, (n, max): (u32, u32), why: &str, text: &str) {
         self.response_ends();
         if self.is_raw() {
             return self.event("stream_error", json!({"message": text}));
@@ -333,7 +336,7 @@ impl Voice {
     }
 
     /// The turn is over.
-    pub(in super::super) fn turn_ends(&mut self, how: &Ended<'_>) {
+    pub(in crate::codex) fn turn_ends(&mut self, how: &Ended<'_>) {
         self.response_ends();
         if self.is_raw() {
             (self.text, self.waiting) = (None, false);
@@ -370,11 +373,11 @@ impl Voice {
     // --- commands ---
 
     /// How long a command has run before the client is shown what it prints.
-    pub(in super::super) fn shows_after(&self) -> Span {
+    pub(in crate::codex) fn shows_after(&self) -> Span {
         if self.is_raw() { Span::ZERO } else { SHOWN_AFTER }
     }
 
-    pub(in super::super) fn command_begins(&mut self, call: &str, command: &str) {
+    pub(in crate::codex) fn command_begins(&mut self, call: &str, command: &str) {
         if self.is_raw() {
             if self.started.insert(call.to_owned(), self.now).is_none() {
                 self.raw_command_begins(call, &shapes::bare(command));
@@ -389,7 +392,7 @@ impl Voice {
         self.running.insert(call.to_owned(), self.timed(item, began, None));
     }
 
-    pub(in super::super) fn command_prints(&mut self, call: &str, text: &str) {
+    pub(in crate::codex) fn command_prints(&mut self, call: &str, text: &str) {
         if self.is_raw() {
             return self.raw_command_prints(call, text);
         }
@@ -397,7 +400,7 @@ impl Voice {
         self.say("item/commandExecution/outputDelta", params);
     }
 
-    pub(in super::super) fn command_ends(&mut self, call: &str, command: &str, report: &Report) {
+    pub(in crate::codex) fn command_ends(&mut self, call: &str, command: &str, report: &Report) {
         if self.is_raw() {
             return self.raw_command_ends(call, report);
         }
@@ -411,7 +414,7 @@ impl Voice {
     // --- asks ---
 
     /// The client is asked whether a command may run: as the release runs it, and as the model wrote it.
-    pub(in super::super) fn asks_client(&mut self, call: &str, command: &str, line: &str) {
+    pub(in crate::codex) fn asks_client(&mut self, call: &str, command: &str, line: &str) {
         if self.is_raw() {
             self.command_begins(call, command);
             return self.raw_asks(call, line);
@@ -430,7 +433,7 @@ impl Voice {
 
     /// The client has answered; a command that does not run ends: its call, its line and its status. `open`: there are
     /// other asks.
-    pub(super) fn was_answered(&mut self, ends: Option<(&str, &str, &str)>, open: bool) {
+    pub(in crate::codex) fn was_answered(&mut self, ends: Option<(&str, &str, &str)>, open: bool) {
         if self.is_raw() {
             if let Some((call, ..)) = ends {
                 self.raw_refused(call);
@@ -446,7 +449,7 @@ impl Voice {
         }
     }
 
-    pub(in super::super) fn canon(&self, canon: &mut Canon) {
+    pub(in crate::codex) fn canon(&self, canon: &mut Canon) {
         let Self {
             release: _, // not compared: it never changes
             thread,

@@ -3,11 +3,12 @@
 //! Invariants: a command that the client is asked for runs, is refused, or waits without a limit; an interrupt ends the turn,
 //! and, where commands are waited for, its command; otherwise what runs goes on in the background.
 
-use super::super::args::Approval;
-use super::super::program::{Fake, Phase};
-use super::super::release::{Protocol, Shell};
-use super::super::turn::{ESCALATED, SESSION};
-use super::super::writer::aborted;
+use super::args::Approval;
+use super::program::{Fake, Phase};
+use super::release::{Protocol, Release, Shell};
+use super::turn::{ESCALATED, SESSION, Spoken};
+use super::voice::Ended;
+use super::writer::aborted;
 use rehang_os::os::{Os, Sig};
 use rehang_scenario::turns::{Bash, Turn};
 use rehang_trace::Fact;
@@ -16,7 +17,7 @@ use serde_json::Value;
 
 /// What only a client brings.
 #[derive(Debug, Clone, Default)]
-pub(in super::super) struct Client {
+pub(super) struct Client {
     /// The calls that it was asked for and has not answered.
     pub asking: Vec<String>,
     /// The commands that it has accepted for the session.
@@ -29,7 +30,7 @@ pub(in super::super) struct Client {
 
 /// Whether a command may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum MayRun {
+pub(super) enum MayRun {
     Yes,
     No,
     Asks,
@@ -77,7 +78,7 @@ impl Decision {
 
 impl Fake {
     /// Whether this command may run, by the policy and the sandbox. Without a sandbox there is nothing to leave.
-    pub(in super::super) fn may_run(&self, bash: &Bash) -> MayRun {
+    pub(super) fn may_run(&self, bash: &Bash) -> MayRun {
         let escalated = bash.asks.as_deref() == Some(ESCALATED);
         match self.args.approval {
             Approval::Never if escalated => MayRun::No,
@@ -89,7 +90,7 @@ impl Fake {
     }
 
     /// Asks the client whether the command may run.
-    pub(in super::super) fn ask_client(&mut self, id: &str, bash: &Bash) {
+    pub(super) fn ask_client(&mut self, id: &str, bash: &Bash) {
         self.client.asking.push(id.to_owned());
         let command = self.release.in_shell(&bash.command);
         if let Some(voice) = &mut self.writer.voice {
@@ -130,7 +131,7 @@ impl Fake {
         if decision == Decision::Cancel {
             self.interrupt(os);
             if let Some(voice) = &mut self.writer.voice {
-                voice.turn_ends(&super::Ended::Interrupted);
+                voice.turn_ends(&Ended::Interrupted);
             }
             return;
         }
@@ -154,7 +155,7 @@ impl Fake {
         if std::mem::replace(&mut self.client.began, true) {
             self.nth += 1;
         }
-        self.spoken = super::super::turn::Spoken::default();
+        self.spoken = Spoken::default();
         (self.tries, self.lost) = ((0, 0), false);
         self.messages.push(Message::text("user", prompt));
         os.note(Fact::Session { id: SESSION.to_owned(), parent: String::new() });
@@ -163,7 +164,7 @@ impl Fake {
     }
 
     /// What the client added while the turn ran is said to the model with its next request.
-    pub(in super::super) fn take_more(&mut self) {
+    pub(super) fn take_more(&mut self) {
         for text in std::mem::take(&mut self.client.more) {
             if let Some(voice) = &mut self.writer.voice {
                 voice.prompt(&text);
@@ -173,7 +174,7 @@ impl Fake {
     }
 
     /// Whether there is something that the client added; then the turn goes on with another request.
-    pub(in super::super) fn has_more(&mut self, os: &mut dyn Os) -> bool {
+    pub(super) fn has_more(&mut self, os: &mut dyn Os) -> bool {
         if self.client.more.is_empty() {
             return false;
         }
@@ -213,6 +214,6 @@ impl Fake {
     }
 }
 
-fn aborted_now(release: &super::super::Release) -> String {
+fn aborted_now(release: &Release) -> String {
     aborted(release, rehang_scenario::Span::ZERO)
 }

@@ -2,9 +2,8 @@
 //!
 //! Invariant: a shape is as recorded (tests/golden/codex-app-server-VERSION); ids, instants and paths are the fake's own.
 
-use super::super::release::{Protocol, Release};
+use super::super::release::{Protocol, Release, SHOWN_AFTER, TOKENS};
 use super::super::shell::Report;
-use super::super::writer::TOKENS;
 use serde_json::{Value, json};
 
 /// How many tokens the model takes (95 % of what it is said to take).
@@ -12,7 +11,7 @@ const CONTEXT_WINDOW: u64 = 258_400;
 
 /// An id: of a thread (kind 0), a turn (1), a prompt (2), as the `n`-th of a thread. A version 7 UUID, without an instant and
 /// without chance.
-pub(super) fn id(kind: u64, thread: u64, n: u64) -> String {
+pub(in crate::codex) fn id(kind: u64, thread: u64, n: u64) -> String {
     format!("00000000-0000-7000-8{kind:03x}-{thread:04x}{n:08x}")
 }
 
@@ -21,7 +20,7 @@ fn is_timed(release: &Release) -> bool {
 }
 
 /// The answer to `initialize`, for a client of this name and version.
-pub(super) fn initialized(release: &Release, client: &Value, home: &str) -> Value {
+pub(in crate::codex) fn initialized(release: &Release, client: &Value, home: &str) -> Value {
     let word = |key: &str| client[key].as_str().unwrap_or_default().to_owned();
     let (name, version) = (word("name"), word("version"));
     if release.server < Protocol::Threads {
@@ -36,7 +35,7 @@ pub(super) fn initialized(release: &Release, client: &Value, home: &str) -> Valu
 }
 
 /// What follows that answer on a machine without bubblewrap, as the sandbox of the recordings is.
-pub(super) fn greeting(release: &Release, client: &str) -> Vec<(&'static str, Value)> {
+pub(in crate::codex) fn greeting(release: &Release, client: &str) -> Vec<(&'static str, Value)> {
     if release.server < Protocol::Threads {
         return Vec::new();
     }
@@ -61,7 +60,7 @@ pub(super) fn greeting(release: &Release, client: &str) -> Vec<(&'static str, Va
 }
 
 /// A thread, as it is told.
-pub(super) struct Threaded<'t> {
+pub(in crate::codex) struct Threaded<'t> {
     pub id: &'t str,
     pub cwd: &'t str,
     /// The name of the client that began it.
@@ -80,7 +79,7 @@ pub(super) struct Threaded<'t> {
 }
 
 /// A thread.
-pub(super) fn thread(release: &Release, of: &Threaded<'_>) -> Value {
+pub(in crate::codex) fn thread(release: &Release, of: &Threaded<'_>) -> Value {
     let Threaded { id, cwd, client, preview, name, path, at: (created, updated), status, listed, turns } = of;
     if release.server < Protocol::Threads {
         return json!({"id": id, "preview": preview, "modelProvider": "fake", "createdAt": created, "path": path});
@@ -102,7 +101,7 @@ pub(super) fn thread(release: &Release, of: &Threaded<'_>) -> Value {
 
 /// The answer to `thread/start` and `thread/resume`: a thread with its policy and its sandbox. `chosen`: the client has named
 /// the sandbox; `resumes`: how many items there are of an earlier turn.
-pub(super) fn opened(
+pub(in crate::codex) fn opened(
     release: &Release,
     thread: &Value,
     approval: &str,
@@ -162,7 +161,7 @@ pub(super) fn opened(
 }
 
 /// A turn, as it is told.
-pub(super) struct Turned<'t> {
+pub(in crate::codex) struct Turned<'t> {
     pub id: &'t str,
     pub status: &'t str,
     pub error: Option<Value>,
@@ -183,7 +182,7 @@ impl Turned<'_> {
 }
 
 /// A turn.
-pub(super) fn turn(release: &Release, of: &Turned<'_>) -> Value {
+pub(in crate::codex) fn turn(release: &Release, of: &Turned<'_>) -> Value {
     let Turned { id, status, error, last, items, started, completed } = of;
     if !is_timed(release) {
         return json!({"id": id, "items": items.as_deref().unwrap_or_default(), "status": status, "error": error});
@@ -199,13 +198,13 @@ pub(super) fn turn(release: &Release, of: &Turned<'_>) -> Value {
 }
 
 /// A turn of 0.58.0, whose id is the number of what began it.
-pub(super) fn first_turn(number: u64, prompt: &str) -> Value {
+pub(in crate::codex) fn first_turn(number: u64, prompt: &str) -> Value {
     let (id, content) = (number.to_string(), json!([{"type": "text", "text": prompt}]));
     json!({"id": id, "items": [{"type": "userMessage", "id": id, "content": content}], "status": "inProgress", "error": null})
 }
 
 /// What the client has said.
-pub(super) fn user(release: &Release, id: &str, text: &str) -> Value {
+pub(in crate::codex) fn user(release: &Release, id: &str, text: &str) -> Value {
     let content = json!([{"type": "text", "text": text, "text_elements": []}]);
     match is_timed(release) {
         true => json!({"type": "userMessage", "id": id, "clientId": null, "content": content}),
@@ -214,7 +213,7 @@ pub(super) fn user(release: &Release, id: &str, text: &str) -> Value {
 }
 
 /// What the model has said.
-pub(super) fn message(release: &Release, id: &str, text: &str) -> Value {
+pub(in crate::codex) fn message(release: &Release, id: &str, text: &str) -> Value {
     match is_timed(release) {
         true => json!({"type": "agentMessage", "moderation": null, "id": id, "text": text, "phase": null,
             "memoryCitation": null, "delivery": null, "questions": null}),
@@ -223,7 +222,7 @@ pub(super) fn message(release: &Release, id: &str, text: &str) -> Value {
 }
 
 /// A command: its line and its folder, whether it has a process, its status, and how it ended.
-pub(super) fn command(
+pub(in crate::codex) fn command(
     release: &Release,
     id: &str,
     (command, cwd): (&str, &str),
@@ -245,7 +244,7 @@ pub(super) fn command(
     item["status"] = json!(status);
     item["commandActions"] = json!([{"type": "unknown", "command": bare(command)}]);
     // 0.116.0 forgets what came before it said that the command runs
-    let output = report.map(|report| match is_timed(release) || report.took < super::super::release::SHOWN_AFTER {
+    let output = report.map(|report| match is_timed(release) || report.took < SHOWN_AFTER {
         true => report.output.as_str(),
         false => report.output.get(report.early..).unwrap_or_default(),
     });
@@ -256,7 +255,7 @@ pub(super) fn command(
 }
 
 /// A command line without the shell that runs it.
-pub(super) fn bare(command: &str) -> String {
+pub(in crate::codex) fn bare(command: &str) -> String {
     let shells = ["/bin/sh -lc ", "bash -lc "];
     let line = shells.into_iter().find_map(|shell| command.strip_prefix(shell)).unwrap_or(command);
     let quoted = line.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
@@ -265,7 +264,7 @@ pub(super) fn bare(command: &str) -> String {
 
 /// The parameters of an ask for a command. `ids`: thread, turn, item; `now` in milliseconds since 1970; the command as the
 /// release runs it, as the model wrote it, and its folder.
-pub(super) fn approval(
+pub(in crate::codex) fn approval(
     release: &Release,
     (thread, turn, item): (String, String, String),
     now: u64,
@@ -293,7 +292,7 @@ pub(super) fn approval(
 }
 
 /// What was used after so many responses.
-pub(super) fn usage(release: &Release, responses: u32) -> Value {
+pub(in crate::codex) fn usage(release: &Release, responses: u32) -> Value {
     let of = |n: u32| {
         let (input, output) = (TOKENS.0 * n, TOKENS.1 * n);
         let mut usage = json!({"totalTokens": input + output, "inputTokens": input, "cachedInputTokens": 0});
@@ -308,7 +307,7 @@ pub(super) fn usage(release: &Release, responses: u32) -> Value {
 }
 
 /// What is left of an account's limits: nothing is known of them with a key.
-pub(super) fn limits(release: &Release) -> Value {
+pub(in crate::codex) fn limits(release: &Release) -> Value {
     match is_timed(release) {
         true => {
             json!({"limitId": "codex", "limitName": null, "normalModelSlug": null, "primary": null, "secondary": null,
@@ -321,7 +320,7 @@ pub(super) fn limits(release: &Release) -> Value {
 }
 
 /// Why a turn failed or is tried again.
-pub(super) fn error(release: &Release, message: &str, info: &Value, details: Option<&str>) -> Value {
+pub(in crate::codex) fn error(release: &Release, message: &str, info: &Value, details: Option<&str>) -> Value {
     let mut error = json!({"message": message, "codexErrorInfo": info, "additionalDetails": details});
     if is_timed(release) {
         error["misalignment"] = Value::Null;
@@ -330,7 +329,7 @@ pub(super) fn error(release: &Release, message: &str, info: &Value, details: Opt
 }
 
 /// The kind of a failure, by what is said of it.
-pub(super) fn cause(why: &str) -> Value {
+pub(in crate::codex) fn cause(why: &str) -> Value {
     let status =
         why.split("last status: ").nth(1).and_then(|rest| rest.get(..3)).and_then(|code| code.parse::<u16>().ok());
     match status {

@@ -2,10 +2,9 @@
 //!
 //! Invariant: a turn ends with `task_complete` or `turn_aborted`, and no other message says that it has.
 
-use super::super::release::Protocol;
+use super::super::release::{Protocol, TOKENS};
 use super::super::shell::Report;
-use super::super::writer::TOKENS;
-use super::voice::{Ended, Said, Voice};
+use super::{Ended, Said, Voice};
 use serde_json::{Value, json};
 
 /// What the model's client is told of a command that the client of the server has refused.
@@ -15,7 +14,7 @@ const CONTEXT_WINDOW: (u64, u64) = (272_000, 258_400);
 
 impl Voice {
     /// Whether the release tells raw events.
-    pub(super) fn is_raw(&self) -> bool {
+    pub(in crate::codex) fn is_raw(&self) -> bool {
         matches!(self.release.server, Protocol::Conversations | Protocol::Both)
     }
 
@@ -25,7 +24,7 @@ impl Voice {
     }
 
     /// Tells an event; `more`: what it has beside its kind.
-    pub(super) fn event(&mut self, kind: &str, more: Value) {
+    pub(in crate::codex) fn event(&mut self, kind: &str, more: Value) {
         let mut message = json!({"type": kind});
         if let (Some(message), Value::Object(more)) = (message.as_object_mut(), more) {
             message.extend(more);
@@ -45,12 +44,12 @@ impl Voice {
     }
 
     /// The next thing that the client sends has this number.
-    pub(super) fn submits(&mut self) -> u64 {
+    pub(in crate::codex) fn submits(&mut self) -> u64 {
         self.submissions += 1;
         self.submissions - 1
     }
 
-    pub(super) fn raw_turn_begins(&mut self, prompt: &str) {
+    pub(in crate::codex) fn raw_turn_begins(&mut self, prompt: &str) {
         self.event("task_started", json!({"model_context_window": self.window()}));
         if !self.has_items() {
             return;
@@ -68,7 +67,7 @@ impl Voice {
         }
     }
 
-    pub(super) fn raw_used(&mut self) {
+    pub(in crate::codex) fn raw_used(&mut self) {
         let of = |n: u32| {
             let (input, output) = (TOKENS.0 * n, TOKENS.1 * n);
             json!({"input_tokens": input, "cached_input_tokens": 0, "output_tokens": output,
@@ -84,7 +83,7 @@ impl Voice {
         }
     }
 
-    pub(super) fn raw_delta(&mut self, text: &str, first: bool) {
+    pub(in crate::codex) fn raw_delta(&mut self, text: &str, first: bool) {
         if self.has_items() {
             let id = self.message_id();
             if first {
@@ -98,7 +97,7 @@ impl Voice {
         self.event("agent_message_delta", json!({"delta": text}));
     }
 
-    pub(super) fn raw_message(&mut self, text: &str) {
+    pub(in crate::codex) fn raw_message(&mut self, text: &str) {
         if self.has_items() {
             let id = self.message_id();
             let raw = json!({"AgentMessage": {"id": id, "content": [{"Text": {"text": text}}]}});
@@ -108,7 +107,7 @@ impl Voice {
         self.last = Some(text.to_owned());
     }
 
-    pub(super) fn raw_turn_ends(&mut self, how: &Ended<'_>) {
+    pub(in crate::codex) fn raw_turn_ends(&mut self, how: &Ended<'_>) {
         let last = self.last.take();
         match how {
             Ended::Interrupted => self.event("turn_aborted", json!({"reason": "interrupted"})),
@@ -120,7 +119,7 @@ impl Voice {
         }
     }
 
-    pub(super) fn raw_command_begins(&mut self, call: &str, line: &str) {
+    pub(in crate::codex) fn raw_command_begins(&mut self, call: &str, line: &str) {
         let mut of = json!({"call_id": call, "command": ["bash", "-lc", line], "cwd": self.cwd,
             "parsed_cmd": [{"type": "unknown", "cmd": line}]});
         if self.has_items() {
@@ -129,7 +128,7 @@ impl Voice {
         self.event("exec_command_begin", of);
     }
 
-    pub(super) fn raw_command_prints(&mut self, call: &str, text: &str) {
+    pub(in crate::codex) fn raw_command_prints(&mut self, call: &str, text: &str) {
         self.event(
             "exec_command_output_delta",
             json!({"call_id": call, "stream": "stdout", "chunk": base64(text.as_bytes())}),
@@ -137,7 +136,7 @@ impl Voice {
     }
 
     /// What a command has written to stderr is not told apart.
-    pub(super) fn raw_command_ends(&mut self, call: &str, report: &Report) {
+    pub(in crate::codex) fn raw_command_ends(&mut self, call: &str, report: &Report) {
         let ms = report.took.as_ms();
         let shown = match report.timed_out {
             true => format!("command timed out after {ms} milliseconds\n{}", report.output),
@@ -151,7 +150,7 @@ impl Voice {
         );
     }
 
-    pub(super) fn raw_refused(&mut self, call: &str) {
+    pub(in crate::codex) fn raw_refused(&mut self, call: &str) {
         self.event(
             "exec_command_end",
             json!({"call_id": call, "stdout": "", "stderr": REJECTED, "aggregated_output": REJECTED, "exit_code": -1,
@@ -159,7 +158,7 @@ impl Voice {
         );
     }
 
-    pub(super) fn raw_asks(&mut self, call: &str, line: &str) {
+    pub(in crate::codex) fn raw_asks(&mut self, call: &str, line: &str) {
         let (words, parsed) = (json!(["bash", "-lc", line]), json!([{"type": "unknown", "cmd": line}]));
         let mut of = json!({"call_id": call, "command": words, "cwd": self.cwd});
         let mut params = json!({"conversationId": self.thread_id(), "callId": call, "command": words, "cwd": self.cwd});
