@@ -23,6 +23,8 @@ pub struct Args {
     pub session: Option<String>,
     /// `--sandbox`, or the one that another flag implies.
     pub sandbox: &'static str,
+    /// When a command is asked for; in `exec` never.
+    pub approval: Approval,
     /// How often a broken stream is asked for again: `-c model_providers.NAME.stream_max_retries=N`.
     pub stream_retries: u32,
     /// How often a refused request is tried again: `-c model_providers.NAME.request_max_retries=N`.
@@ -33,11 +35,45 @@ pub struct Args {
     pub release: Option<String>,
 }
 
+/// When the client is asked whether a command may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    /// Never: a command that would have to leave the sandbox is refused.
+    Never,
+    /// Before a command leaves the sandbox (`on-request`, `on-failure`).
+    Leaving,
+    /// Before every command. The releases let some through that only read (`ls`, `cat`), which is not played.
+    Untrusted,
+}
+
+impl Approval {
+    /// The one of this word.
+    pub fn of(word: &str) -> Option<Approval> {
+        match word {
+            "never" => Some(Approval::Never),
+            "on-request" | "on-failure" | "onRequest" | "onFailure" => Some(Approval::Leaving),
+            "untrusted" | "unlessTrusted" => Some(Approval::Untrusted),
+            _ => None,
+        }
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Approval::Never => "never",
+            Approval::Leaving => "on-request",
+            Approval::Untrusted => "untrusted",
+        }
+    }
+}
+
 /// The result of reading a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed {
     /// It runs with these arguments.
     Run(Args),
+    /// It serves a client over its streams: `app-server`.
+    Serve(Args),
     /// It prints this to stdout and exits with 0.
     Print(String),
     /// It prints the version of the release that was named before.
@@ -77,7 +113,7 @@ pub enum Refusal {
     )]
     LastWithSession,
     /// It was not started as `exec`.
-    #[error("fake-codex plays `codex exec` alone: without it the release draws a screen\n")]
+    #[error("fake-codex plays `codex exec` and `codex app-server` alone: without them the release draws a screen\n")]
     NotExec,
 }
 
@@ -116,9 +152,10 @@ const NO_WORD: &[&str] = &[
     "--ignore-user-config",
     "--ignore-rules",
     "--include-plan-tool",
+    "--progress-cursor",
     "--all",
 ];
-const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
+pub(super) const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
 
 /// Reads a command line without the program's name.
 pub fn parse(words: &[String]) -> Parsed {
@@ -129,17 +166,19 @@ pub fn parse(words: &[String]) -> Parsed {
         last: false,
         session: None,
         sandbox: SANDBOXES[0],
+        approval: Approval::Never,
         stream_retries: STREAM_RETRIES,
         request_retries: REQUEST_RETRIES,
         idle: IDLE,
         release: None,
     };
-    let (mut exec, mut free, mut options) = (false, Vec::new(), true);
+    let (mut exec, mut serves, mut free, mut options) = (false, false, Vec::new(), true);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if !options || !word.starts_with('-') || word == "-" {
             match word.as_str() {
-                "exec" | "e" if !exec && options => exec = true,
+                "exec" | "e" if !exec && !serves && options => exec = true,
+                "app-server" if !exec && !serves && free.is_empty() && options => serves = true,
                 "resume" if exec && free.is_empty() && !args.resumes && options => args.resumes = true,
                 _ => free.push(word.clone()),
             }
@@ -193,6 +232,9 @@ pub fn parse(words: &[String]) -> Parsed {
         if let Err(refusal) = done {
             return Parsed::Refuse(refusal);
         }
+    }
+    if serves {
+        return free.first().map_or(Parsed::Serve(args), |word| Parsed::Refuse(Refusal::Unknown(word.clone())));
     }
     if !exec {
         return Parsed::Refuse(Refusal::NotExec);
@@ -259,8 +301,9 @@ const HELP: &str = "Run Codex non-interactively
 
 Usage: codex exec [OPTIONS] [PROMPT]
        codex exec resume [--last | SESSION_ID] [PROMPT]
+       codex app-server
 
-This is fake-codex, which plays `codex exec` with a scripted model.
+This is fake-codex, which plays `codex exec` and `codex app-server` with a scripted model.
 
 Options:
   -c, --config <key=value>   model_providers.NAME.stream_max_retries, request_max_retries, stream_idle_timeout_ms
@@ -275,6 +318,7 @@ The other options of the release are accepted and have no effect.
 Examples:
   fake-codex exec --json --as 0.169.0 'go' < /dev/null
   fake-codex exec resume --last 'go on'
+  fake-codex app-server --as 0.169.0
 ";
 
 #[cfg(test)]
@@ -318,6 +362,15 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_no_run_that_a_file_can_name() {
+        let words: Vec<String> =
+            ["app-server", "-c", "model_providers.x.stream_max_retries=0"].map(str::to_owned).to_vec();
+        let Parsed::Serve(args) = parse(&words) else { panic!("it serves") };
+        assert_eq!((args.stream_retries, args.approval), (0, Approval::Never));
+        assert!(called(&words).is_none());
+    }
+
+    #[test]
     fn what_is_refused_says_why() {
         let why = |line: &str| match parsed(line) {
             Parsed::Refuse(why) => why.to_string().lines().next().unwrap_or_default().to_owned(),
@@ -328,8 +381,10 @@ mod tests {
         expect!["error: a value is required for '--model <VALUE>' but none was supplied"]
             .assert_eq(&why("exec go --model"));
         expect!["error: unexpected argument 'on' found"].assert_eq(&why("exec go on"));
-        expect!["fake-codex plays `codex exec` alone: without it the release draws a screen"].assert_eq(&why("go"));
+        expect!["fake-codex plays `codex exec` and `codex app-server` alone: without them the release draws a screen"]
+            .assert_eq(&why("go"));
         assert!(called(&["--version".to_owned()]).is_none());
+        expect!["error: unexpected argument 'generate-ts' found"].assert_eq(&why("app-server generate-ts"));
     }
 
     #[test]

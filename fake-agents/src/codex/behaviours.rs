@@ -9,7 +9,7 @@ pub struct Behaviour {
     pub name: &'static str,
     /// The releases that it is played for.
     pub releases: &'static [&'static str],
-    /// Whether recorded exchanges show it (tests/golden/codex-VERSION); otherwise it is known from the source, the
+    /// Whether recorded exchanges show it (tests/golden/codex-VERSION; `app-server/…`: codex-app-server-VERSION); otherwise it is known from the source, the
     /// documentation or an issue.
     pub recorded: bool,
     /// The recordings, separated by commas; or the source or the issue.
@@ -138,6 +138,149 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("SIGTERM and SIGHUP end it, and its commands go on", NEW, "scenario/signal-term, scenario/signal-hup"),
     recorded("SIGINT ends it and its commands: exit code 0", &[V45, V58, V116], "scenario/signal-int"),
     recorded("SIGINT ends it and its commands: exit code 1", &[V169], "scenario/signal-int"),
+    recorded(
+        "app-server: threads, turns, items and usage, key by key; no request before initialize, no second one",
+        NEW,
+        "app-server/text, app-server/two-turns, app-server/uninitialized",
+    ),
+    recorded(
+        "app-server: a line that is no request is passed over; a name that it does not know is refused with all it knows",
+        NEW,
+        "app-server/malformed",
+    ),
+    recorded("app-server: threads are listed, read, renamed, closed and archived", NEW, "app-server/threads"),
+    recorded(
+        "app-server: what a command prints once it has run for 150 ms is told as it comes",
+        NEW,
+        "app-server/bash, app-server/prints",
+    ),
+    recorded("app-server: what came before that is no part of the command's output", &[V116], "app-server/prints"),
+    recorded(
+        "app-server: with the policy `untrusted` the client is asked before a command, and waited for without limit",
+        NEW,
+        "app-server/approval-never, app-server/overrides-accept",
+    ),
+    recorded(
+        "app-server: outside of the sandbox it is asked with `on-request`, and refused with `never`",
+        NEW,
+        "app-server/escalated-accept, app-server/escalated-decline, app-server/escalated-refused",
+    ),
+    recorded(
+        "app-server: an ask that is accepted, declined, or cancelled, which interrupts the turn",
+        NEW,
+        "app-server/approval-accept, app-server/approval-decline, app-server/approval-cancel",
+    ),
+    recorded(
+        "app-server: an error instead of an answer, or a word that is no answer, is a refusal",
+        NEW,
+        "app-server/approval-error, app-server/approval-bogus",
+    ),
+    read(
+        "app-server: acceptForSession: the same command is not asked for again",
+        NEW,
+        "codex-rs/core/src/tools/sandboxing.rs",
+    ),
+    recorded(
+        "app-server: a thread that is taken up again says what runs, and asks again what it asks, under the same id",
+        NEW,
+        "app-server/stall-resume, app-server/bash-resume, app-server/approval-resume",
+    ),
+    recorded(
+        "app-server: an interrupt ends the turn, and its command goes on",
+        NEW,
+        "app-server/stall-interrupt, app-server/bash-interrupt, app-server/approval-interrupt",
+    ),
+    recorded(
+        "app-server: an interrupt for which there is no turn is never answered",
+        &[V58, V116],
+        "app-server/late-interrupt",
+    ),
+    recorded("app-server: an interrupt for which there is no turn is an error", &[V169], "app-server/late-interrupt"),
+    recorded(
+        "app-server: a prompt while a turn runs is said to the model with its next request; its own turn never begins",
+        NEW,
+        "app-server/busy, app-server/steer",
+    ),
+    recorded(
+        "app-server: at stdin's end it leaves at once, with 0, and its commands are ended",
+        NEW,
+        "app-server/stall-eof, app-server/bash-eof, app-server/approval-eof, app-server/background",
+    ),
+    recorded(
+        "app-server: SIGTERM ends it, and its commands go on",
+        &[V116],
+        "app-server/stall-term, app-server/bash-term, app-server/idle-term",
+    ),
+    recorded(
+        "app-server: SIGTERM: exit code 0, and its commands are ended",
+        &[V169],
+        "app-server/stall-term, app-server/bash-term, app-server/idle-term",
+    ),
+    recorded("app-server: SIGINT ends it", NEW, "app-server/stall-int, app-server/idle-int"),
+    recorded(
+        "app-server: a turn that fails: systemError, its cause, and what is tried again",
+        NEW,
+        "app-server/fails, app-server/fails-retried, app-server/limited, app-server/cut, app-server/retried",
+    ),
+    recorded("app-server: a question is unavailable in Default mode", NEW, "app-server/question"),
+    recorded("app-server: no threads: what begins one is an invalid request", &[V45], "app-server/text"),
+    recorded(
+        "app-server: conversations, told as raw events, key by key",
+        OLD,
+        "app-server/old-text, app-server/old-two-turns, app-server/old-bash, app-server/old-prints",
+    ),
+    recorded(
+        "app-server: a line that is no request is passed over; one that it does not know is invalid",
+        OLD,
+        "app-server/old-malformed, app-server/old-uninitialized",
+    ),
+    recorded(
+        "app-server: threads beside raw events, and no turn of them is told to be over",
+        &[V58],
+        "app-server/text, app-server/bash, app-server/two-turns, app-server/threads, app-server/malformed",
+    ),
+    recorded(
+        "app-server: the client of a conversation is asked before a command, and waited for without limit",
+        OLD,
+        "app-server/old-approval-never, app-server/old-approval-accept, app-server/old-approval-decline",
+    ),
+    recorded(
+        "app-server: a client of threads is asked in the words of conversations, and refused if it answers in its own",
+        &[V58],
+        "app-server/approval-accept, app-server/approval-cancel",
+    ),
+    recorded(
+        "app-server: an error instead of an answer is lost, and the turn waits on",
+        OLD,
+        "app-server/old-approval-error",
+    ),
+    recorded("app-server: an answer that is no answer is a refusal", OLD, "app-server/old-approval-bogus"),
+    recorded(
+        "app-server: an interrupt, and an ask that is aborted, end the turn and its command",
+        OLD,
+        "app-server/old-bash-interrupt, app-server/old-stall-interrupt, app-server/old-approval-cancel, \
+         app-server/old-approval-interrupt",
+    ),
+    recorded(
+        "app-server: a thread that is taken up again does not say what it asks",
+        &[V58],
+        "app-server/approval-resume, app-server/stall-resume, app-server/bash-resume",
+    ),
+    recorded(
+        "app-server: at stdin's end it leaves at once, with 0, and its commands are ended",
+        OLD,
+        "app-server/old-stall-eof, app-server/old-bash-eof, app-server/old-approval-eof",
+    ),
+    recorded("app-server: SIGTERM ends it", OLD, "app-server/old-stall-term, app-server/old-idle-term"),
+    recorded("app-server: SIGTERM ends its commands too", &[V58], "app-server/bash-term"),
+    recorded("app-server: SIGINT ends it", OLD, "app-server/old-idle-int"),
+    recorded(
+        "app-server: a turn that fails: an error, and its end",
+        OLD,
+        "app-server/old-fails, app-server/old-fails-retried, app-server/old-limited, app-server/old-cut, \
+         app-server/old-retried",
+    ),
+    recorded("app-server: a prompt while a turn runs is no event", OLD, "app-server/old-busy, app-server/old-steer"),
 ];
 
 #[cfg(test)]
@@ -150,7 +293,10 @@ mod tests {
         for behaviour in behaviours().iter().filter(|b| b.recorded) {
             for release in behaviour.releases {
                 for name in behaviour.source.split(", ") {
-                    let file = format!("tests/golden/codex-{release}/{name}.jsonl");
+                    let file = match name.strip_prefix("app-server/") {
+                        Some(name) => format!("tests/golden/codex-app-server-{release}/{name}.jsonl"),
+                        None => format!("tests/golden/codex-{release}/{name}.jsonl"),
+                    };
                     assert!(
                         Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).is_file(),
                         "{}: no {file}",

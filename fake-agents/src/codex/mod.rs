@@ -1,4 +1,4 @@
-//! The persona `fake-codex`, which behaves as `codex exec` of Codex 0.45.0, 0.58.0, 0.116.0 and 0.169.0.
+//! The persona `fake-codex`, which behaves as `codex exec` and `codex app-server` of Codex 0.45.0, 0.58.0, 0.116.0 and 0.169.0.
 //!
 //! The bugs that it plays: a command's pipe that another process holds (0.45.0: for ever; 0.58.0: two seconds each); stdin
 //! that is read to an end which never comes, though there is a prompt (0.169.0); a silent model that is asked again five
@@ -6,10 +6,13 @@
 //! (`approval: never`), and questions, which it does not offer.
 //!
 //! [`program`] is the process, `turn` the order of its turn, `shell` its commands, `models` its model's streams, `writer`
-//! its words, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
+//! its words, `voice` the same for a client that holds its streams, `asks` what such
+//! a client decides, `app_server` its process, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
 //! says which.
 
+mod app_server;
 mod args;
+mod asks;
 mod behaviours;
 #[cfg(test)]
 mod laws;
@@ -19,6 +22,7 @@ mod release;
 mod rollout;
 mod shell;
 mod turn;
+mod voice;
 mod writer;
 
 pub use args::{Args, Parsed, Refusal, argv, called, parse};
@@ -45,8 +49,9 @@ pub fn plays(agent: &Agent) -> Result<(), ReleaseError> {
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let planned = plan.filter(|plan| *plan.agent.kind() == CODEX).and_then(|plan| plan.agent.release());
     let release = |named: Option<&str>| Release::parse(named.or(planned).unwrap_or(CODEX.default_release));
-    let args = match parse(argv.get(1..).unwrap_or_default()) {
-        Parsed::Run(args) => args,
+    let (args, serves) = match parse(argv.get(1..).unwrap_or_default()) {
+        Parsed::Run(args) => (args, false),
+        Parsed::Serve(args) => (args, true),
         Parsed::Print(text) => return Ok(Box::new(Says { text, fd_err: false, code: 0 })),
         Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 2 })),
         Parsed::Version(named) => {
@@ -60,11 +65,15 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         return Ok(Box::new(Says { text, fd_err: true, code: 2 }));
     }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
-    Ok(Box::new(program::Fake::new(program::Start {
+    let start = program::Start {
         args,
         release,
         turns: plan.map_or_else(hello, |plan| plan.turns.clone()),
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
         model_port: plan.and_then(|plan| plan.model_port),
-    })))
+    };
+    Ok(match serves {
+        true => Box::new(app_server::AppServer::new(start)),
+        false => Box::new(program::Fake::new(start)),
+    })
 }

@@ -4,6 +4,7 @@
 //! without cause changes nothing.
 
 use super::args::Args;
+use super::asks::Client;
 use super::models::{Came, Model};
 use super::release::{Release, Shell};
 use super::rollout::{Rollout, Wanted};
@@ -60,6 +61,8 @@ pub(super) struct Fake {
     pub(super) terminals: Vec<(Running, String)>,
     /// Whether a tool's result was lost.
     pub(super) lost: bool,
+    /// What only a client of `app-server` brings.
+    pub(super) client: Client,
     piped: Vec<u8>,
 }
 
@@ -117,6 +120,7 @@ impl Fake {
             running: Vec::new(),
             terminals: Vec::new(),
             lost: false,
+            client: Client::default(),
             piped: Vec::new(),
             args,
         }
@@ -212,15 +216,55 @@ impl Fake {
         match self.phase {
             Phase::New | Phase::Leaving(_) => false,
             Phase::Stdin => self.read(os),
+            Phase::Model | Phase::Backoff(_) | Phase::Tools | Phase::Stuck(_) => self.acts(os),
+        }
+    }
+
+    fn acts(&mut self, os: &mut dyn Os) -> bool {
+        match self.phase {
             Phase::Backoff(until) if until <= os.now() => {
                 self.ask(os);
                 true
             }
-            Phase::Model | Phase::Backoff(_) | Phase::Tools | Phase::Stuck(_) => self.turn(os),
+            _ => self.turn(os),
+        }
+    }
+
+    /// What its commands have printed goes to the client.
+    fn show(&mut self, os: &mut dyn Os) {
+        let Some(voice) = &mut self.writer.voice else { return };
+        for (run, item) in &mut self.running {
+            if let Some(text) = run.fresh(os, voice.shows_after()) {
+                voice.command_prints(item, &text);
+            }
+        }
+    }
+
+    /// Does one thing of a turn that can be done now; returns whether there was one. Between turns its commands end without
+    /// a word.
+    pub(super) fn goes_on(&mut self, os: &mut dyn Os) -> bool {
+        match self.phase {
+            Phase::Leaving(_) => {
+                let ended = self
+                    .terminals
+                    .iter_mut()
+                    .position(|(run, _)| run.poll(os).is_some_and(|report| report.code.is_some()));
+                ended.map(|at| drop(self.terminals.remove(at))).is_some()
+            }
+            Phase::New | Phase::Stdin => false,
+            Phase::Model | Phase::Backoff(_) | Phase::Tools | Phase::Stuck(_) => self.acts(os),
+        }
+    }
+
+    /// Ends every command.
+    pub(super) fn end_commands(&mut self, os: &mut dyn Os, sig: Sig) {
+        for (run, _) in self.terminals.drain(..).chain(self.running.drain(..)) {
+            run.kill(os, sig);
         }
     }
 
     fn turn(&mut self, os: &mut dyn Os) -> bool {
+        self.show(os);
         let ended = self.terminals.iter_mut().enumerate().find_map(|(at, (run, _))| Some((at, run.poll(os)?)));
         if let Some((at, report)) = ended {
             let (run, item) = self.terminals.remove(at);
@@ -284,7 +328,7 @@ impl Fake {
         let _ = os.kill(Target::Itself, sig);
     }
 
-    fn wait(&self) -> Wait {
+    pub(super) fn wait(&self) -> Wait {
         let mut wait = Wait { on: self.waits_on(), ..Wait::default() };
         match self.phase {
             Phase::Stdin => wait.read.push(STDIN),
@@ -298,8 +342,9 @@ impl Fake {
         wait
     }
 
-    fn waits_on(&self) -> &'static str {
+    pub(super) fn waits_on(&self) -> &'static str {
         match self.phase {
+            Phase::Tools if !self.client.asking.is_empty() => "permission",
             Phase::Stdin => "stdin",
             Phase::Tools if !self.running.is_empty() => "bash",
             Phase::Stuck(word) => word,
@@ -355,6 +400,7 @@ impl Program for Fake {
             running,
             terminals,
             lost,
+            client,
             piped,
         } = self;
         match *phase {
@@ -369,7 +415,7 @@ impl Program for Fake {
         model.canon(canon);
         writer.canon(canon);
         // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!("{:?}", (nth, answer, messages, spoken, tries, counted, calls)));
+        canon.text(&format!("{:?}", (nth, answer, messages, spoken, tries, counted, calls, client)));
         canon.flag(*lost).bytes(piped);
         let commands: Vec<_> = terminals.iter().chain(running).collect();
         canon.num(running.len() as u64).list(&commands, |canon, (run, item)| {

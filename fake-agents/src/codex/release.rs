@@ -30,6 +30,8 @@ pub struct Release {
     pub exit_interrupted: u8,
     /// How it keeps a session.
     pub kept: Kept,
+    /// How `app-server` speaks.
+    pub server: Protocol,
     /// Whether a request that is refused with 429 is tried again.
     pub retries_429: bool,
     /// How it says that a broken stream is asked for again.
@@ -97,6 +99,19 @@ impl Kept {
     }
 }
 
+/// How `app-server` speaks to its client ([`super::app_server`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    /// Conversations and raw events (0.45.0).
+    Conversations,
+    /// The same, and the first of threads, whose turns have no end (0.58.0).
+    Both,
+    /// Threads and turns (0.116.0).
+    Threads,
+    /// The same, and each message and item has its instant (0.169.0).
+    Timed,
+}
+
 /// What becomes of a response that says of itself that it is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incomplete {
@@ -132,6 +147,7 @@ const V0_58: Release = Release {
     misses_session: false,
     exit_interrupted: 0,
     kept: Kept::Images,
+    server: Protocol::Both,
     retries_429: true,
     retry_words: RetryWords::Reconnecting,
     starts_with_exit_code: true,
@@ -162,6 +178,7 @@ const V0_116: Release = Release {
     incomplete: Incomplete::Breaks,
     last_takes_prompt: true,
     kept: Kept::Tasks,
+    server: Protocol::Threads,
     retries_429: false,
     retry_words: RetryWords::Because,
     told_of_question: "request_user_input is unavailable in Default mode",
@@ -182,6 +199,7 @@ impl Release {
             reset: "stream disconnected before completion: Transport error: error decoding response body",
             shell: Shell::Waits(None),
             kept: Kept::Kind,
+            server: Protocol::Conversations,
             retry_words: RetryWords::StreamError,
             starts_with_exit_code: false,
             greeting: &[],
@@ -196,6 +214,7 @@ impl Release {
             misses_session: true,
             exit_interrupted: 1,
             kept: Kept::Items,
+            server: Protocol::Timed,
             told_of_patch: "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
             retry_words: RetryWords::Error,
             overloaded: "We’re currently experiencing high demand, which may cause temporary errors.",
@@ -239,6 +258,8 @@ impl Release {
     }
 }
 
+/// What one response of the scripted model is charged: input and output tokens.
+pub const TOKENS: (u32, u32) = (10, 3);
 /// How long each pipe of a command is read after its end (0.58.0: 4.0 s with both held).
 const IO_DRAIN: Span = Span::secs(2);
 /// How long the output of a command is read after its end (0.116.0 and 0.169.0: `Wall time: 0.0503`).
@@ -247,6 +268,8 @@ pub const TRAILING: Span = Span::ms(50);
 pub const SHELL_LIMIT: Span = Span::secs(10);
 /// How long `exec_command` waits before it tells the model that the command runs on.
 pub const YIELD: Span = Span::secs(10);
+/// How long a command has run before `app-server` says that it runs: what it prints before is no delta (0.116.0, 0.169.0).
+pub const SHOWN_AFTER: Span = Span::ms(150);
 /// The exit code that is reported once a time limit has passed.
 pub const TIMED_OUT: i32 = 124;
 /// How many bytes of a command's output are kept (`EXEC_OUTPUT_MAX_BYTES`, 0.116.0; read).

@@ -22,6 +22,10 @@ pub(super) struct Running {
     /// The ends of its stdout and stderr, while they are open.
     pipes: [Option<Fd>; 2],
     output: Vec<u8>,
+    /// How much of it a client was shown, or never will be.
+    shown: usize,
+    /// How much of it came before a client was told that the command runs.
+    early: usize,
     began: VTime,
     exit: Option<Exit>,
     /// When its time is up: it is killed, or the model is told that it runs on.
@@ -42,6 +46,8 @@ pub(super) struct Report {
     pub code: Option<i32>,
     /// What it has printed.
     pub output: String,
+    /// How many bytes of that came before a client was told that it runs.
+    pub early: usize,
     /// Whether its time limit has passed.
     pub timed_out: bool,
     /// How long it has run.
@@ -68,6 +74,8 @@ pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash)
             stdin,
             pipes: [Some(stdout), Some(stderr)],
             output: Vec::new(),
+            shown: 0,
+            early: 0,
             began: os.now(),
             exit: None,
             until: Some(os.now() + limit(release.shell, bash.timeout)),
@@ -80,7 +88,7 @@ pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash)
         }),
         Err(errno) => {
             let output = format!("execution error: Io({errno:?})");
-            Err(Report { code: Some(-1), output, timed_out: false, took: Span::ZERO })
+            Err(Report { code: Some(-1), output, early: 0, timed_out: false, took: Span::ZERO })
         }
     }
 }
@@ -114,6 +122,18 @@ impl Running {
         None
     }
 
+    /// What it has printed since the last call, if a client is shown it: what comes before this span is not.
+    pub fn fresh(&mut self, os: &mut dyn Os, after: Span) -> Option<String> {
+        self.read(os);
+        let fresh = String::from_utf8_lossy(&self.output[self.shown..]).into_owned();
+        self.shown = self.output.len();
+        if self.took(os.now()) < after {
+            self.early = self.shown;
+            return None;
+        }
+        Some(fresh).filter(|fresh| !fresh.is_empty())
+    }
+
     /// How long it has run.
     pub fn took(&self, now: VTime) -> Span {
         now.since(self.began)
@@ -144,6 +164,8 @@ impl Running {
             stdin,
             pipes,
             output,
+            shown,
+            early,
             began: _, // not compared: it is read at the command's end alone, and no cycle holds the end of a call
             exit,
             until,
@@ -155,6 +177,7 @@ impl Running {
             waits_for,
         } = self;
         canon.text(call).text(command).num(child.0.into()).flag(stdin.is_some()).bytes(output);
+        canon.num(*shown as u64).num(*early as u64);
         canon.flag(pipes[0].is_some()).flag(pipes[1].is_some()).deadline(*until).deadline(*drains);
         canon.flag(*drained_first).flag(*timed_out).flag(*grouped).text(&format!("{:?}", (exit, shell, waits_for)));
     }
@@ -212,6 +235,7 @@ impl Running {
 
     fn report(&self, now: VTime) -> Report {
         let output = String::from_utf8_lossy(&self.output).into_owned();
-        Report { code: None, output, timed_out: self.timed_out, took: now.since(self.began) }
+        let early = self.early.min(output.len());
+        Report { code: None, output, early, timed_out: self.timed_out, took: now.since(self.began) }
     }
 }

@@ -4,6 +4,7 @@
 //! the same time ([`Release::together`]); the model is told of its calls in their order, once all have ended. A response
 //! counts once it is whole; a message is said as soon as it is, and what there is of another is dropped.
 
+use super::asks::MayRun;
 use super::program::{Fake, Phase};
 use super::release::{Incomplete, Release, Shell, backoff};
 use super::rollout::Rollout;
@@ -25,7 +26,7 @@ use serde_json::json;
 pub(super) const SESSION: &str = "ses_1";
 /// The permission of a command that the model asks to run outside of the sandbox; any other word leaves it inside,
 /// where nobody is asked.
-const ESCALATED: &str = "escalated";
+pub(super) const ESCALATED: &str = "escalated";
 /// Why a stream that has no end is given up.
 const NO_END: &str = "stream disconnected before completion: stream closed before response.completed";
 /// Why a silent stream is given up.
@@ -46,12 +47,12 @@ pub(super) struct Spoken {
 /// A call of the response, until all its calls have ended.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    id: String,
-    turn: Option<Turn>,
+    pub id: String,
+    pub turn: Option<Turn>,
     /// Which call it is, from 1 in the order in which they begin; 0 until it begins.
     number: u32,
     /// What the model will be told of it, and whether that is an error, once it has ended.
-    told: Option<(String, bool)>,
+    pub told: Option<(String, bool)>,
 }
 
 impl Call {
@@ -80,6 +81,7 @@ impl Fake {
         };
         let (chunks, path) = (self.chunks(), (self.nth + 1).to_string());
         self.model.ask(os, chunks, &request, &path);
+        self.writer.asks(self.counted.asked);
         self.keep(os, Rollout::asks);
     }
 
@@ -102,11 +104,13 @@ impl Fake {
         }
         if !matches!(item, Item::Status(_)) {
             self.keep(os, Rollout::heard);
+            self.writer.heard();
         }
         match item {
             Item::Event(ModelEvent::TextDelta(text)) => {
                 let text = text.replace("{answer}", &self.answer);
                 self.spoken.text.push_str(&text);
+                self.writer.delta(&text);
                 os.note(Fact::ModelSaid { session: SESSION.to_owned(), text });
             }
             Item::Event(ModelEvent::ToolCall(call)) => {
@@ -242,14 +246,18 @@ impl Fake {
             rollout.response_ends(os);
             rollout.turn_ends(os, Ok(&last));
         });
+        if self.has_more(os) {
+            return;
+        }
         self.writer.ended(&last);
         self.leave(os, true, &last);
     }
 
     /// Ends what runs on, and leaves.
     fn leave(&mut self, os: &mut dyn Os, ok: bool, text: &str) {
-        for (run, _) in std::mem::take(&mut self.terminals) {
-            run.kill(os, Sig::Kill);
+        // a process that serves on leaves them running
+        if self.writer.voice.is_none() {
+            self.end_commands(os, Sig::Kill);
         }
         os.note(Fact::Result { ok, text: text.to_owned() });
         os.note(Fact::Busy { session: SESSION.to_owned(), busy: false });
@@ -269,7 +277,7 @@ impl Fake {
     // --- tools ---
 
     /// Begins each call that can begin now, and asks the model again once all have ended.
-    fn go_on(&mut self, os: &mut dyn Os) {
+    pub(super) fn go_on(&mut self, os: &mut dyn Os) {
         while let (Phase::Tools, Some(at)) = (self.phase, self.can_begin()) {
             self.begin_call(os, at);
         }
@@ -288,9 +296,11 @@ impl Fake {
             return;
         }
         self.keep(os, Rollout::response_ends);
+        self.writer.response_ends();
         if self.repeats != Some(self.nth) {
             self.nth += 1;
         }
+        self.take_more();
         self.ask(os);
     }
 
@@ -314,10 +324,11 @@ impl Fake {
         };
         os.note(Fact::ToolBegan { call: id.clone(), tool: tool.to_owned(), session: SESSION.to_owned() });
         match turn {
-            Some(Turn::Bash(bash)) if bash.asks.as_deref() == Some(ESCALATED) => {
-                self.told(os, &id, self.release.told_of_escalation, true);
-            }
-            Some(Turn::Bash(bash)) => self.run(os, &id, &bash),
+            Some(Turn::Bash(bash)) => match self.may_run(&bash) {
+                MayRun::Yes => self.run(os, &id, &bash),
+                MayRun::No => self.told(os, &id, self.release.told_of_escalation, true),
+                MayRun::Asks => self.ask_client(&id, &bash),
+            },
             Some(Turn::Ask(_)) => self.told(os, &id, self.release.told_of_question, true),
             Some(Turn::Permit(permit)) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
                 match self.args.sandbox {
@@ -333,10 +344,10 @@ impl Fake {
         }
     }
 
-    fn run(&mut self, os: &mut dyn Os, id: &str, bash: &Bash) {
+    pub(super) fn run(&mut self, os: &mut dyn Os, id: &str, bash: &Bash) {
         let command = self.release.in_shell(&bash.command);
         let cwd = os.cwd();
-        let item = self.writer.command_begins(&command, cwd);
+        let item = self.writer.command_begins(id, &command, cwd);
         match shell::start(os, self.release, id, bash) {
             Ok(run) => self.running.push((run, item)),
             Err(report) => {
@@ -381,7 +392,7 @@ impl Fake {
     }
 
     /// This call has ended, and the model will be told this, unless a fault keeps it.
-    fn told(&mut self, os: &mut dyn Os, id: &str, text: &str, error: bool) {
+    pub(super) fn told(&mut self, os: &mut dyn Os, id: &str, text: &str, error: bool) {
         let Some(call) = self.calls.iter_mut().find(|call| call.id == id && call.runs()) else { return };
         let fault = self.tool_faults.iter().find(|(nth, _)| *nth == call.number).map(|(_, does)| *does);
         if fault == Some(ToolDoes::NeverFlips) {

@@ -2,8 +2,9 @@
 //!
 //! Invariant: keys come in the release's order; the same turn gives the same items in both forms.
 
-use super::release::{Kept, Release, RetryWords, Shell};
+use super::release::{Kept, Release, RetryWords, Shell, TOKENS};
 use super::shell::Report;
+use super::voice::{Ended, Voice};
 use crate::outgoing::Outgoing;
 use rehang_scenario::{Canon, Span};
 use serde_json::{Value, json};
@@ -12,8 +13,6 @@ use serde_json::{Value, json};
 pub(super) const THREAD: &str = "00000000-0000-7000-8000-000000000001";
 /// The folder that it names if it runs on a stage, as recorded.
 const CWD: &str = "/home/agent/proj";
-/// What one response of the scripted model is charged: input and output tokens.
-pub(super) const TOKENS: (u32, u32) = (10, 3);
 
 /// Says what happens, in the form that was asked for.
 pub(super) struct Writer {
@@ -22,6 +21,8 @@ pub(super) struct Writer {
     thread: String,
     items: u32,
     responses: u32,
+    /// What a client is told instead, if it is `app-server`.
+    pub voice: Option<Box<Voice>>,
     pub out: Outgoing,
     pub err: Outgoing,
 }
@@ -29,7 +30,7 @@ pub(super) struct Writer {
 impl Writer {
     pub fn new(release: &'static Release, json: bool) -> Writer {
         let (out, err) = (Outgoing::default(), Outgoing::default());
-        Writer { release, json, thread: THREAD.to_owned(), items: 0, responses: 0, out, err }
+        Writer { release, json, thread: THREAD.to_owned(), items: 0, responses: 0, voice: None, out, err }
     }
 
     /// The session has this id, and was charged for so many responses before.
@@ -68,8 +69,32 @@ impl Writer {
         release.greeting.iter().for_each(|line| self.say(line));
     }
 
+    /// The model is asked for the `n`-th time, from 1.
+    pub fn asks(&mut self, n: u32) {
+        if let Some(voice) = &mut self.voice {
+            voice.asks_model(n);
+        }
+    }
+
+    /// Something of the model's response has come.
+    pub fn heard(&mut self) {
+        if let Some(voice) = &mut self.voice {
+            voice.heard();
+        }
+    }
+
+    /// The model is saying this.
+    pub fn delta(&mut self, text: &str) {
+        if let Some(voice) = &mut self.voice {
+            voice.delta(text);
+        }
+    }
+
     /// The model has said this.
     pub fn message(&mut self, text: &str) {
+        if let Some(voice) = &mut self.voice {
+            return voice.message(text);
+        }
         let id = self.item();
         match self.json {
             true => self.completed(&json!({"id": id, "type": "agent_message", "text": text})),
@@ -80,10 +105,24 @@ impl Writer {
     /// A response is whole, and is charged.
     pub fn responded(&mut self) {
         self.responses += 1;
+        if let Some(voice) = &mut self.voice {
+            voice.responded();
+        }
     }
 
-    /// A command begins; returns the item's id.
-    pub fn command_begins(&mut self, command: &str, cwd: Option<String>) -> String {
+    /// All calls of a response have ended.
+    pub fn response_ends(&mut self) {
+        if let Some(voice) = &mut self.voice {
+            voice.response_ends();
+        }
+    }
+
+    /// The command of this call begins; returns the item's id.
+    pub fn command_begins(&mut self, call: &str, command: &str, cwd: Option<String>) -> String {
+        if let Some(voice) = &mut self.voice {
+            voice.command_begins(call, command);
+            return call.to_owned();
+        }
         let id = self.item();
         if self.json {
             let item = self.command(&id, command, "", None, "in_progress");
@@ -98,6 +137,9 @@ impl Writer {
 
     /// A command has ended.
     pub fn command_ends(&mut self, id: &str, command: &str, report: &Report) {
+        if let Some(voice) = &mut self.voice {
+            return voice.command_ends(id, command, report);
+        }
         let code = report.code.unwrap_or_default();
         let output = report.output.as_str();
         if self.json {
@@ -133,14 +175,18 @@ impl Writer {
             RetryWords::Error if self.json => format!("{counted} ({why})"),
             RetryWords::Error => format!("ERROR: {counted}"),
         };
-        match self.json {
-            true => self.event(&json!({"type": "error", "message": text})),
-            false => self.say(&text),
+        match &mut self.voice {
+            Some(voice) => voice.retries((n, max), why, &text),
+            None if self.json => self.event(&json!({"type": "error", "message": text})),
+            None => self.say(&text),
         }
     }
 
     /// The turn is complete; `last` is the model's last message.
     pub fn ended(&mut self, last: &str) {
+        if let Some(voice) = &mut self.voice {
+            return voice.turn_ends(&Ended::Completed);
+        }
         let (input, output) = (TOKENS.0 * self.responses, TOKENS.1 * self.responses);
         if !self.json {
             self.say(&format!("tokens used\n{}", input + output));
@@ -159,6 +205,9 @@ impl Writer {
 
     /// The turn has failed.
     pub fn failed(&mut self, why: &str) {
+        if let Some(voice) = &mut self.voice {
+            return voice.turn_ends(&Ended::Failed(why));
+        }
         if self.json {
             self.event(&json!({"type": "error", "message": why}));
             return self.event(&json!({"type": "turn.failed", "error": {"message": why}}));
@@ -181,10 +230,14 @@ impl Writer {
             thread: _,  // not compared: on a stage it never changes
             items,
             responses,
+            voice,
             out,
             err,
         } = self;
-        canon.num((*items).into()).num((*responses).into());
+        canon.num((*items).into()).num((*responses).into()).flag(voice.is_some());
+        if let Some(voice) = voice {
+            voice.canon(canon);
+        }
         for stream in [out, err] {
             stream.canon(canon);
         }
@@ -215,7 +268,7 @@ impl Writer {
 
 /// What the model is told of a command.
 pub(super) fn told(release: &Release, number: u32, command: &str, report: &Report) -> String {
-    let Report { code, output, timed_out, took } = report;
+    let Report { code, output, early: _, timed_out, took } = report;
     let seconds = took.as_ms() as f64 / 1_000.0;
     if let Shell::Waits(_) = release.shell {
         let output = match timed_out {

@@ -71,7 +71,7 @@ const DENIES: &str = "The host's callback denies what it is asked.";
 const LOOPS: &str = "Its limit: an hour for a command.";
 
 /// All of them.
-pub const CLIENTS: [Client; 10] = [
+pub const CLIENTS: [Client; 13] = [
     Client {
         registry: Registry::Npm,
         package: "@opencode-ai/sdk",
@@ -195,5 +195,35 @@ pub const CLIENTS: [Client; 10] = [
             about: "Its limit: four hours for a loop. The npm package @ralph-orchestrator/ralph-cli fetches the same \
                     program with an install script.",
         }],
+    },
+    Client {
+        registry: Registry::PyPI,
+        package: "codex-autorunner",
+        version: "2.2.3",
+        beside: &[],
+        script: "run_codex_app_server.py",
+        scenario: "codex-app-server.toml",
+        runs: &[(&["completes,accepts,declines,cancels,unanswered"], File("codex-autorunner.txt"))],
+        rows: &[],
+    },
+    Client {
+        registry: Registry::PyPI,
+        package: "codex-autorunner",
+        version: "2.2.3",
+        beside: &[],
+        script: "run_codex_app_server.py",
+        scenario: "codex-app-server-silent.toml",
+        runs: &[(&["interrupts,stalls"], File("codex-autorunner-silent.txt"))],
+        rows: &[],
+    },
+    Client {
+        registry: Registry::PyPI,
+        package: "codex-autorunner",
+        version: "2.2.3",
+        beside: &[],
+        script: "run_codex_autorunner.py",
+        scenario: "opencode-turn.toml",
+        runs: &[(&["plain"], Success)],
+        rows: &[],
     },
 ];

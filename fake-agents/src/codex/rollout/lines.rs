@@ -2,8 +2,7 @@
 //!
 //! Invariant: keys come in the release's order, as far as they are written.
 
-use super::super::release::Kept;
-use super::super::writer::TOKENS;
+use super::super::release::{Kept, TOKENS};
 use super::Rollout;
 use rehang_os::os::Os;
 use rehang_scenario::time::instant;

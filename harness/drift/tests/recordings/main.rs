@@ -3,6 +3,7 @@
 mod claude;
 mod claude_golden;
 mod claude_session;
+mod codex_app_server_golden;
 mod codex_golden;
 mod gemini_golden;
 mod opencode;

@@ -1,0 +1,323 @@
+//! `app-server`: the agent of an editor or a runner, which speaks JSON, line by line, over stdin and stdout.
+//!
+//! Each thread is the turn engine of `exec` with another voice ([`Voice`]); what comes from the client is in `requests`, what
+//! it decides in `asks` of the folder above. Recorded of 0.45.0, 0.58.0, 0.116.0 and 0.169.0 (tests/golden/codex-app-server-VERSION); the older
+//! two tell raw events (`voice/raw`). Invariants: a request is answered at most once; nothing here has a time limit of its own, so an
+//! ask that the client never answers is waited for without end.
+//!
+//! Not played: sessions kept in files, what a folder's configuration says, asks for file changes, `turn/steer`, reviews,
+//! `model/list`, and the log on stderr.
+
+mod checks;
+mod requests;
+mod threads;
+
+use super::asks::Decision;
+use super::program::{Fake, Phase, Start};
+use super::release::{Protocol, Release};
+use super::voice::{Said, Voice};
+use crate::outgoing::Outgoing;
+use rehang_os::os::{Disposition, Next, Os, Program, Read, STDIN, STDOUT, Sig, Target, Wait};
+use rehang_scenario::Canon;
+use rehang_wire::claude::Lines;
+use serde_json::{Value, json};
+
+/// The program `app-server`.
+pub(super) struct AppServer {
+    start: Start,
+    begun: bool,
+    lines: Lines,
+    out: Outgoing,
+    /// The client's name, once it has said it.
+    client: Option<String>,
+    threads: Vec<Thread>,
+    asks: Vec<Ask>,
+    asked: u64,
+    /// The code that it exits with, once what it has to say is out.
+    leaving: Option<u8>,
+}
+
+/// What the client was asked and has not answered.
+#[derive(Debug)]
+struct Ask {
+    /// The request's id.
+    id: u64,
+    /// The thread's index.
+    thread: usize,
+    call: String,
+    params: Value,
+}
+
+/// A thread as the client knows it.
+struct Thread {
+    fake: Fake,
+    name: Option<String>,
+    preview: String,
+    /// The instants of its beginning and its last turn, in seconds since 1970.
+    at: (u64, u64),
+    cwd: String,
+    path: String,
+    /// Whether the client has named its sandbox.
+    chosen: bool,
+    /// Whether it is loaded, and not archived.
+    loaded: bool,
+    archived: bool,
+}
+
+impl Thread {
+    fn busy(&self) -> bool {
+        !matches!(self.fake.phase, Phase::New | Phase::Leaving(_))
+    }
+
+    fn voice(&mut self) -> &mut Voice {
+        self.fake.writer.voice.as_mut().expect("a thread has a voice")
+    }
+}
+
+impl AppServer {
+    /// A server that no client has spoken to.
+    pub fn new(start: Start) -> AppServer {
+        AppServer {
+            start,
+            begun: false,
+            lines: Lines::default(),
+            out: Outgoing::default(),
+            client: None,
+            threads: Vec::new(),
+            asks: Vec::new(),
+            asked: 0,
+            leaving: None,
+        }
+    }
+
+    fn release(&self) -> &'static Release {
+        self.start.release
+    }
+
+    /// SIGTERM is caught by 0.169.0, which leaves with 0; else a signal ends it at once. Commands that are waited for are then
+    /// sent SIGTERM by the kernel, as in `exec`; others go on.
+    fn begin(&mut self, os: &mut dyn Os) {
+        self.begun = true;
+        let caught: &[Sig] = match self.release().server {
+            Protocol::Conversations | Protocol::Both => &[Sig::Term, Sig::Int, Sig::Hup],
+            Protocol::Threads => &[],
+            Protocol::Timed => &[Sig::Term],
+        };
+        caught.iter().for_each(|sig| os.on_signal(*sig, Disposition::Catch));
+    }
+
+    fn ended_by(&mut self, os: &mut dyn Os, sig: Sig) {
+        if self.release().server == Protocol::Timed {
+            return self.leave(os);
+        }
+        for thread in &mut self.threads {
+            thread.fake.end_commands(os, Sig::Term);
+        }
+        self.leaving = Some(128 + sig.number());
+        os.on_signal(sig, Disposition::Default);
+        let _ = os.kill(Target::Itself, sig);
+    }
+
+    /// Reads what the client has written; returns whether there was anything.
+    fn read(&mut self, os: &mut dyn Os) -> bool {
+        match os.read(STDIN, 65_536) {
+            Read::Data(bytes) => {
+                self.lines.push(&bytes);
+                while let Some(line) = self.lines.next_line() {
+                    self.hear(os, line.trim());
+                }
+                true
+            }
+            Read::Later => false,
+            Read::Eof | Read::Failed(_) => {
+                self.leave(os);
+                true
+            }
+        }
+    }
+
+    /// It leaves: its commands are ended with it, and nothing more is said.
+    fn leave(&mut self, os: &mut dyn Os) {
+        for thread in &mut self.threads {
+            thread.fake.end_commands(os, Sig::Kill);
+        }
+        self.leaving = Some(0);
+    }
+
+    /// A line of the client. What is no message is logged, and nothing else becomes of it.
+    fn hear(&mut self, os: &mut dyn Os, line: &str) {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { return };
+        match (message["method"].as_str(), message.get("id")) {
+            (Some(method), Some(id)) => {
+                if let Some(answer) = self.request(os, method, message.get("params"), id) {
+                    self.answer(id, answer);
+                }
+                self.drain();
+            }
+            (None, Some(id)) => self.decided(os, id, &message),
+            (_, None) => {}
+        }
+    }
+
+    /// The client has answered an ask.
+    fn decided(&mut self, os: &mut dyn Os, id: &Value, message: &Value) {
+        let Some(at) = self.asks.iter().position(|ask| id.as_u64() == Some(ask.id)) else { return };
+        let Ask { id, thread, call, .. } = self.asks.remove(at);
+        self.resolved(thread, id);
+        let protocol = self.release().server;
+        let thread = &mut self.threads[thread];
+        thread.voice().now = now(os);
+        thread.fake.decided(os, &call, Decision::of(protocol, message));
+        self.drain();
+    }
+
+    /// An ask is over.
+    fn resolved(&mut self, thread: usize, ask: u64) {
+        if self.release().server < Protocol::Threads {
+            return;
+        }
+        let params = json!({"threadId": self.threads[thread].voice().thread_id(), "requestId": ask});
+        self.threads[thread].voice().said.push(Said::Notice("serverRequest/resolved", params));
+    }
+
+    fn answer(&mut self, id: &Value, answer: Result<Value, String>) {
+        let message = match answer {
+            Ok(result) => json!({"id": id, "result": result}),
+            Err(message) => json!({"error": {"code": INVALID, "message": message}, "id": id}),
+        };
+        self.write(&message);
+    }
+
+    fn notify(&mut self, method: &str, params: &Value, at: u64) {
+        let mut message = json!({"method": method, "params": params});
+        if self.release().server == Protocol::Timed {
+            message["emittedAtMs"] = json!(at);
+        }
+        self.write(&message);
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        let method = match self.release().server {
+            Protocol::Conversations | Protocol::Both => "execCommandApproval",
+            Protocol::Threads | Protocol::Timed => "item/commandExecution/requestApproval",
+        };
+        self.write(&json!({"method": method, "id": ask.id, "params": ask.params}));
+    }
+
+    fn write(&mut self, message: &Value) {
+        self.out.push(&format!("{message}\n"));
+    }
+
+    /// Writes what the threads have to say.
+    fn drain(&mut self) {
+        for at in 0..self.threads.len() {
+            let voice = self.threads[at].voice();
+            let (instant, listens) = (voice.now, voice.listens);
+            for said in std::mem::take(&mut voice.said) {
+                match said {
+                    Said::Notice(..) | Said::Event(..) if !listens => {}
+                    Said::Event(method, params) => self.notify(&method, &params, instant),
+                    Said::Notice(method, params) => self.notify(method, &params, instant),
+                    Said::Ask { call, params } => {
+                        let ask = Ask { id: self.asked, thread: at, call, params };
+                        self.asked += 1;
+                        self.ask(&ask);
+                        self.asks.push(ask);
+                    }
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, os: &mut dyn Os) -> bool {
+        if let Some(sig) = os.take_signal() {
+            self.ended_by(os, sig);
+            return true;
+        }
+        if self.read(os) {
+            return true;
+        }
+        let mut acted = false;
+        for thread in &mut self.threads {
+            thread.voice().now = now(os);
+            acted |= thread.fake.goes_on(os);
+        }
+        self.drain();
+        acted
+    }
+
+    fn wait(&self) -> Wait {
+        let mut wait = Wait { on: "stdin", ..Wait::default() };
+        for thread in &self.threads {
+            let of = thread.fake.wait();
+            if thread.busy() {
+                wait.on = of.on;
+            }
+            wait.read.extend(of.read);
+            wait.write.extend(of.write);
+            wait.child |= of.child;
+            wait.until = wait.until.into_iter().chain(of.until).min();
+        }
+        wait.read.push(STDIN);
+        if !self.out.is_empty() {
+            wait.write.push(STDOUT);
+        }
+        wait
+    }
+}
+
+/// The code of every error that is answered.
+const INVALID: i32 = -32_600;
+
+/// The wall clock, in milliseconds since 1970.
+fn now(os: &dyn Os) -> u64 {
+    os.epoch_ms().saturating_add(os.now().0)
+}
+
+impl Program for AppServer {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        if !self.begun {
+            self.begin(os);
+        }
+        while self.leaving.is_none() && self.step(os) {}
+        // a client that reads no more is waited for, but not after its end
+        let out = self.out.flush(os, STDOUT);
+        match self.leaving {
+            Some(code) if out || self.out.broken => Next::Exit(code),
+            Some(_) => Next::Wait(Wait { write: vec![STDOUT], on: "stdout", ..Wait::default() }),
+            None => Next::Wait(self.wait()),
+        }
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        let Self {
+            start: _, // not compared: it never changes
+            begun,
+            lines,
+            out,
+            client,
+            threads,
+            asks,
+            asked,
+            leaving,
+        } = self;
+        canon.flag(*begun).bytes(lines.held()).flag(client.is_some()).num(*asked);
+        out.canon(canon);
+        canon.list(threads, |canon, thread| {
+            let Thread {
+                fake,
+                name,
+                preview: _, // not compared: it is only told
+                at: _,      // not compared: it is only told
+                cwd: _,     // not compared: it never changes
+                path: _,    // not compared: it never changes
+                chosen: _,  // not compared: it never changes
+                loaded,
+                archived,
+            } = thread;
+            fake.canon(canon);
+            canon.text(name.as_deref().unwrap_or_default()).flag(*loaded).flag(*archived);
+        });
+        canon.text(&format!("{asks:?}")).num(leaving.map_or(0, |code| 1 + u64::from(code)));
+    }
+}
