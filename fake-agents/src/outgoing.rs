@@ -54,30 +54,45 @@ impl Outgoing {
 }
 
 /// Prints a text and exits: the help, the version, a refusal.
+#[derive(Debug, Default)]
 pub(crate) struct Says {
-    /// The text.
-    pub text: String,
-    /// On stderr, not on stdout.
-    pub fd_err: bool,
+    /// What it prints on stdout.
+    pub out: String,
+    /// What it prints on stderr, after that.
+    pub err: String,
     /// The exit code.
     pub code: u8,
 }
 
+impl Says {
+    /// This on stdout, and nothing is wrong.
+    pub(crate) fn out(text: impl Into<String>) -> Says {
+        Says { out: text.into(), ..Says::default() }
+    }
+
+    /// This on stderr, with an exit code.
+    pub(crate) fn err(text: impl Into<String>, code: u8) -> Says {
+        Says { err: text.into(), code, ..Says::default() }
+    }
+}
+
 impl Program for Says {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
-        let fd = if self.fd_err { STDERR } else { STDOUT };
-        while !self.text.is_empty() {
-            match os.write(fd, self.text.as_bytes()) {
-                Write::Took(n) => self.text = self.text.get(n..).unwrap_or_default().to_owned(),
-                Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
-                Write::Failed(_) => break,
+        for (fd, text) in [(STDOUT, &mut self.out), (STDERR, &mut self.err)] {
+            while !text.is_empty() {
+                match os.write(fd, text.as_bytes()) {
+                    // a write may end inside a character
+                    Write::Took(n) => *text = String::from_utf8_lossy(&text.as_bytes()[n..]).into_owned(),
+                    Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
+                    Write::Failed(_) => text.clear(),
+                }
             }
         }
         Next::Exit(self.code)
     }
 
     fn canon(&self, canon: &mut Canon) {
-        let Self { text, fd_err, code } = self;
-        canon.text(text).flag(*fd_err).num((*code).into());
+        let Self { out, err, code } = self;
+        canon.text(out).text(err).num((*code).into());
     }
 }

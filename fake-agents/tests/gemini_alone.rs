@@ -112,6 +112,27 @@ fn settings_have_the_ends_that_were_recorded() {
     }
 }
 
+/// A list is printed in place of a run. `list-sessions` of 0.11.3, which has none, is refused; its help after that is its own.
+#[test]
+fn a_list_is_what_was_recorded() {
+    for version in GEMINI.releases {
+        for name in ["list-extensions", "list-sessions"] {
+            let lines = golden(version, name);
+            let of = |dir: &str| -> Vec<&str> {
+                let said = lines.iter().filter(|line| line["dir"] == dir).filter_map(|line| line["msg"].as_str());
+                said.take_while(|line| !line.starts_with("Usage: ")).collect()
+            };
+            let mut command = Command::new(env!("CARGO_BIN_EXE_rehang-fakes"));
+            command.args(["fake-gemini", "--as", version, "--approval-mode", "yolo", &format!("--{name}")]).env_clear();
+            let output = command.stdin(Stdio::null()).output().expect("it runs");
+            let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert_eq!((out.lines().collect(), err.lines().collect()), (of("OUT"), of("ERR")), "{version} {name}");
+            let exit = lines.iter().find(|line| line["dir"] == "EXIT").and_then(|line| line["msg"].as_i64());
+            assert_eq!(output.status.code().map(i64::from), exit, "{version} {name}");
+        }
+    }
+}
+
 /// A stdout that nobody reads any more ends the run with 0, though its command would never end.
 #[test]
 fn a_stdout_without_a_reader_ends_it() {

@@ -63,17 +63,17 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     });
     let args = match parse(argv.get(1..).unwrap_or_default()) {
         Parsed::Run(args) => args,
-        Parsed::Print(text) => return Ok(Box::new(Says { text, fd_err: false, code: 0 })),
-        Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 1 })),
+        Parsed::Print(text) => return Ok(Box::new(Says::out(text))),
+        Parsed::Refuse(why) => return Ok(Box::new(Says::err(why.to_string(), 1))),
         Parsed::Version(named) => {
             let release = args::release(&Args { release: named, ..Args::default() }, planned)?;
             let text = format!("{} (Claude Code)\n", release.version());
-            return Ok(Box::new(Says { text, fd_err: false, code: 0 }));
+            return Ok(Box::new(Says::out(text)));
         }
     };
     let release = args::release(&args, planned)?;
     if let Some(why) = args.refused_by(release) {
-        return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 1 }));
+        return Ok(Box::new(Says::err(why.to_string(), 1)));
     }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
     Ok(Box::new(program::Fake::new(program::Start {

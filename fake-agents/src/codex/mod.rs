@@ -52,17 +52,17 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     let (args, serves) = match parse(argv.get(1..).unwrap_or_default()) {
         Parsed::Run(args) => (args, false),
         Parsed::Serve(args) => (args, true),
-        Parsed::Print(text) => return Ok(Box::new(Says { text, fd_err: false, code: 0 })),
-        Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 2 })),
+        Parsed::Print(text) => return Ok(Box::new(Says::out(text))),
+        Parsed::Refuse(why) => return Ok(Box::new(Says::err(why.to_string(), 2))),
         Parsed::Version(named) => {
             let text = format!("codex-cli {}\n", release(named.as_deref())?.version);
-            return Ok(Box::new(Says { text, fd_err: false, code: 0 }));
+            return Ok(Box::new(Says::out(text)));
         }
     };
     let release = release(args.release.as_deref())?;
     if args.last && args.prompt.is_some() && !release.last_takes_prompt {
         let text = Refusal::LastWithSession.to_string();
-        return Ok(Box::new(Says { text, fd_err: true, code: 2 }));
+        return Ok(Box::new(Says::err(text, 2)));
     }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
     let start = program::Start {

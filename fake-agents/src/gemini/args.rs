@@ -49,6 +49,15 @@ impl Approval {
     }
 }
 
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    /// `--list-extensions`: there are none.
+    Extensions,
+    /// `--list-sessions`: there are none.
+    Sessions,
+}
+
 /// A command line, read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Args {
@@ -68,6 +77,8 @@ pub(super) struct Args {
     pub sandbox: bool,
     /// `--skip-trust`: the folder counts as trusted.
     pub skip_trust: bool,
+    /// A list that it prints instead of a run.
+    pub lists: Option<List>,
     /// `--as`, an option of ours: the release to play.
     pub release: Option<String>,
 }
@@ -107,7 +118,7 @@ const ONE_WORD: [&str; 15] = [
 const MANY_WORDS: [&str; 6] =
     ["-e", "--extensions", "--include-directories", "--allowed-mcp-server-names", "--policy", "--admin-policy"];
 /// Options without a word that have no effect here.
-const NO_WORD: [&str; 12] = [
+const NO_WORD: [&str; 13] = [
     "-d",
     "--debug",
     "-a",
@@ -119,6 +130,7 @@ const NO_WORD: [&str; 12] = [
     "--raw-output",
     "--accept-raw-output-risk",
     "--telemetry",
+    "--acp",
     "--experimental-acp",
 ];
 
@@ -166,6 +178,8 @@ pub(super) fn parse(words: &[String]) -> Parsed {
             "-y" | "--yolo" => yolo = true,
             "-s" | "--sandbox" => args.sandbox = true,
             "--skip-trust" => args.skip_trust = true,
+            "-l" | "--list-extensions" => args.lists = Some(List::Extensions),
+            "--list-sessions" => args.lists = Some(List::Sessions),
             "-v" | "--version" => return Parsed::Version(args.release),
             "-h" | "--help" => return Parsed::Help,
             "--as" => match one() {

@@ -27,8 +27,8 @@ pub use release::{ALL, Release};
 
 use crate::ReleaseError;
 use crate::outgoing::Says;
-use args::{HELP, Parsed, parse};
-use rehang_os::os::{CannotStart, Program, STDERR, STDOUT};
+use args::{Approval, Args, HELP, List, Parsed, parse};
+use rehang_os::os::{CannotStart, Program};
 use rehang_scenario::{Agent, agents::GEMINI, plan::Plan, turns::Turn};
 
 /// Whether this persona plays the release that an agent names.
@@ -46,13 +46,15 @@ pub fn plays(agent: &Agent) -> Result<(), ReleaseError> {
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let planned = plan.filter(|plan| *plan.agent.kind() == GEMINI).and_then(|plan| plan.agent.release());
     let release = |named: Option<&str>| Release::parse(named.or(planned).unwrap_or(GEMINI.default_release));
-    let says = |text: String, fd, code| -> Box<dyn Program> { Box::new(Says { text, fd_err: fd == STDERR, code }) };
     let args = match parse(argv.get(1..).unwrap_or_default()) {
         Parsed::Run(args) => args,
-        Parsed::Help => return Ok(says(HELP.to_owned(), STDOUT, 0)),
-        Parsed::Refuse(why) => return Ok(says(why, STDERR, 1)),
-        Parsed::Version(named) => return Ok(says(format!("{}\n", release(named.as_deref())?.version), STDOUT, 0)),
+        Parsed::Help => return Ok(Box::new(Says::out(HELP))),
+        Parsed::Refuse(why) => return Ok(Box::new(Says::err(why, 1))),
+        Parsed::Version(named) => return Ok(Box::new(Says::out(format!("{}\n", release(named.as_deref())?.version)))),
     };
+    if let Some(list) = args.lists {
+        return Ok(Box::new(listed(release(args.release.as_deref())?, list, &args)));
+    }
     let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
     Ok(Box::new(program::Fake::new(program::Start {
         release: release(args.release.as_deref())?,
@@ -61,4 +63,17 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
         model_port: plan.and_then(|plan| plan.model_port),
     })))
+}
+
+/// What a list prints in a home in which there is nothing.
+fn listed(release: &Release, list: List, args: &Args) -> Says {
+    let yolo = if args.approval == Approval::Yolo { release.yolo_lines_of_lists } else { 0 };
+    let before = format!("{}\n", events::YOLO).repeat(yolo);
+    match list {
+        List::Extensions => Says { err: before + release.no_extensions, ..Says::default() },
+        List::Sessions => match release.no_sessions {
+            Ok(none) => Says { out: none.to_owned(), err: before, code: 0 },
+            Err(refused) => Says::err(refused, 1),
+        },
+    }
 }

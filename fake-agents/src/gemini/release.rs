@@ -7,6 +7,9 @@ use crate::ReleaseError;
 use rehang_scenario::Span;
 use rehang_scenario::turns::{ChildStdin, WaitsFor};
 
+/// What the releases that keep sessions say if there are none.
+const NO_SESSIONS: &str = "No previous sessions found for this project.\n";
+
 /// What a release of Gemini CLI does as no other, or not as all others do.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Release {
@@ -88,6 +91,12 @@ pub struct Release {
     pub names_session: bool,
     /// How often it says that it asks for nothing.
     pub yolo_lines: usize,
+    /// The same before a list.
+    pub yolo_lines_of_lists: usize,
+    /// What it says on stderr of extensions if there are none.
+    pub no_extensions: &'static str,
+    /// What it says on stdout of sessions if there are none; an error in a release that has no such list.
+    pub no_sessions: Result<&'static str, &'static str>,
 }
 
 /// All releases, oldest first.
@@ -134,6 +143,9 @@ pub static ALL: [Release; 3] = [
         counts_models: false,
         names_session: false,
         yolo_lines: 1,
+        yolo_lines_of_lists: 0,
+        no_extensions: "Installed extensions:\n",
+        no_sessions: Err("Unknown arguments: list-sessions, listSessions\n"),
     },
     Release {
         version: "0.29.0",
@@ -177,6 +189,9 @@ pub static ALL: [Release; 3] = [
         counts_models: false,
         names_session: true,
         yolo_lines: 2,
+        yolo_lines_of_lists: 2,
+        no_extensions: "Installed extensions:\n",
+        no_sessions: Ok(NO_SESSIONS),
     },
     Release {
         version: "0.61.0",
@@ -220,6 +235,9 @@ pub static ALL: [Release; 3] = [
         counts_models: true,
         names_session: true,
         yolo_lines: 2,
+        yolo_lines_of_lists: 2,
+        no_extensions: "",
+        no_sessions: Ok(NO_SESSIONS),
     },
 ];
 

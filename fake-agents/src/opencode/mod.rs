@@ -82,7 +82,7 @@ fn planned(args: Args, plan: &Plan) -> Result<Box<dyn Program>, CannotStart> {
     if let Some(version) = &args.version {
         release = release.with_version(version)?;
     }
-    if let Some(says) = says::Says::of(&release, plan, &args) {
+    if let Some(says) = says::of(&release, plan, &args) {
         return Ok(Box::new(says));
     }
     Ok(match args.command {

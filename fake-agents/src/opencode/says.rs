@@ -8,8 +8,8 @@ use super::engine::{Engine, Setup};
 use super::release::Release;
 use super::state::{Model, Session};
 use crate::agent_host::AgentHost;
-use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
-use rehang_scenario::{Canon, plan::Plan};
+use crate::outgoing::Says;
+use rehang_scenario::plan::Plan;
 use serde_json::json;
 
 const HELP: &str = "\
@@ -31,42 +31,32 @@ Options:
       --hostname  hostname to listen on                          [string] [default: \"127.0.0.1\"]
 ";
 
-/// Prints a text and exits.
-pub(super) struct Says {
-    out: String,
-    err: String,
-    code: u8,
-}
-
-impl Says {
-    /// What this command prints; `None` for a command that starts an agent.
-    pub(super) fn of(release: &Release, plan: &Plan, args: &Args) -> Option<Says> {
-        let says = |out: String| Some(Says { out, err: String::new(), code: 0 });
-        match args.command {
-            Command::Version => says(format!("{}\n", release.version)),
-            Command::Help => says(HELP.to_owned()),
-            Command::Models => {
-                let Model { provider, id } = Model::default();
-                if args.prompt.is_empty() || args.prompt == provider {
-                    return says(format!("{provider}/{id}\n"));
-                }
-                let err = format!("\u{1b}[91m\u{1b}[1mError: \u{1b}[0mProvider not found: {}\n", args.prompt);
-                Some(Says { out: String::new(), err, code: u8::from(release.fails_loudly) })
+/// What this command prints; `None` for a command that starts an agent.
+pub(super) fn of(release: &Release, plan: &Plan, args: &Args) -> Option<Says> {
+    let says = |out: String| Some(Says::out(out));
+    match args.command {
+        Command::Version => says(format!("{}\n", release.version)),
+        Command::Help => says(HELP.to_owned()),
+        Command::Models => {
+            let Model { provider, id } = Model::default();
+            if args.prompt.is_empty() || args.prompt == provider {
+                return says(format!("{provider}/{id}\n"));
             }
-            Command::Credentials => says(
-                "┌  Credentials \u{1b}[90m~/.local/share/opencode/auth.json\u{1b}[0m\n│\n└  0 credentials\n\n"
-                    .to_owned(),
-            ),
-            Command::Sessions => {
-                let mut engine = Engine::new(release.clone(), Setup::default(), AgentHost::default());
-                if let Some(stored) = &plan.stored {
-                    engine.restore(stored);
-                }
-                let roots: Vec<&Session> = engine.sessions().iter().filter(|one| one.parent.is_none()).collect();
-                says(if args.json { listed(&roots) } else { table(&roots) })
-            }
-            Command::Run | Command::Serve | Command::Acp | Command::Interactive => None,
+            let err = format!("\u{1b}[91m\u{1b}[1mError: \u{1b}[0mProvider not found: {}\n", args.prompt);
+            Some(Says::err(err, u8::from(release.fails_loudly)))
         }
+        Command::Credentials => says(
+            "┌  Credentials \u{1b}[90m~/.local/share/opencode/auth.json\u{1b}[0m\n│\n└  0 credentials\n\n".to_owned(),
+        ),
+        Command::Sessions => {
+            let mut engine = Engine::new(release.clone(), Setup::default(), AgentHost::default());
+            if let Some(stored) = &plan.stored {
+                engine.restore(stored);
+            }
+            let roots: Vec<&Session> = engine.sessions().iter().filter(|one| one.parent.is_none()).collect();
+            says(if args.json { listed(&roots) } else { table(&roots) })
+        }
+        Command::Run | Command::Serve | Command::Acp | Command::Interactive => None,
     }
 }
 
@@ -102,29 +92,6 @@ fn table(sessions: &[&Session]) -> String {
     out
 }
 
-impl Program for Says {
-    fn resume(&mut self, os: &mut dyn Os) -> Next {
-        for (fd, text) in [(STDOUT, &mut self.out), (STDERR, &mut self.err)] {
-            while !text.is_empty() {
-                match os.write(fd, text.as_bytes()) {
-                    // A write may end inside a character.
-                    Write::Took(n) => *text = String::from_utf8_lossy(&text.as_bytes()[n..]).into_owned(),
-                    Write::Later => {
-                        return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Default::default() });
-                    }
-                    Write::Failed(_) => text.clear(),
-                }
-            }
-        }
-        Next::Exit(self.code)
-    }
-
-    fn canon(&self, canon: &mut Canon) {
-        let Self { out, err, code } = self;
-        canon.text(out).text(err).num((*code).into());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,7 +112,7 @@ mod tests {
             tools: None,
             stored,
         };
-        let says = Says::of(&Release::opencode("1.2.27").unwrap(), &plan, &args);
+        let says = of(&Release::opencode("1.2.27").unwrap(), &plan, &args);
         says.map_or((String::new(), 255), |says| (says.out + &says.err, says.code))
     }
 

@@ -203,7 +203,9 @@ fn flags_of(cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compa
     let argv = rehang_fakes::registry::argv(&agent, &named, "go");
     let accepts = |words: &[String]| {
         let line: Vec<String> = argv.iter().skip(1).chain(words).cloned().collect();
-        persona.called(&line).is_some()
+        // one that brings a prompt of its own excludes another (Gemini CLI's `-i`)
+        let alone: Vec<String> = named.iter().chain(words).cloned().collect();
+        persona.called(&line).is_some() || persona.called(&alone).is_some()
     };
     Ok(Compared { stands_in, ..flags::compare(&listed, accepts) })
 }
