@@ -197,11 +197,8 @@ impl Wrapper {
             _ => None,
         });
         let Some((call, stdin, file, shows)) = began else {
-            return Err(WrapperError::NoAgent {
-                command,
-                agents: "claude, opencode, altimate, pawwork".to_owned(),
-                said,
-            });
+            let known = agents::ALL.iter().filter(|agent| agent.has_model).map(|agent| agent.word);
+            return Err(WrapperError::NoAgent { command, agents: known.collect::<Vec<_>>().join(", "), said });
         };
         let serves = call.agent.has_server;
         let inherits = file == ran.stdin;

@@ -70,7 +70,7 @@ const CALLS: [(&[&str], &str); 64] = [
     (&["wrapper", "./run.sh"], "for example: rehang wrapper --deadline 30s -- ./run-agent.sh"),
     (&["wrapper", "--", "./nosuch.sh"], "give the path of the wrapper, or a program on PATH"),
     (&["wrapper", "--", "./prose.txt"], "chmod +x"),
-    (&["wrapper", "--", "echo", "hi"], "started none of claude, opencode"),
+    (&["wrapper", "--", "echo", "hi"], "started none of claude, opencode, altimate, pawwork, codex, gemini from PATH"),
     (&["wrapper", "--deadline", "0s", "--", "true"], "a minute is the default"),
     (&["wrapper", "--deadline", "5", "--", "true"], "write `5s` or `5ms`"),
     (&["wrapper", "--speed", "0", "--", "true"], "a whole number from 1 to 100000"),
