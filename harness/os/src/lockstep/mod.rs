@@ -76,8 +76,9 @@ pub struct LockstepKernel {
 
 impl LockstepKernel {
     /// A kernel that starts its participants from the binary `fakes` (one whose `main` calls
-    /// [`rehang_os::linux::dispatch`]): it is loaded once a process, and each participant is a fork of what was loaded. A process has one kernel at a time: this waits for another thread's to be
-    /// dropped, so a thread must not ask for a second one while it has one. Makes the process a subreaper, and sets SIGCHLD to its default.
+    /// [`rehang_os::linux::dispatch`]): it is loaded once a process, and each participant is a fork of what was loaded. A
+    /// process has one kernel at a time: this waits for another thread's to be dropped, so a thread must not ask for a second
+    /// one while it has one. Makes the process a subreaper, and sets SIGCHLD to its default.
     ///
     /// # Errors
     /// The binary does not exist; the kernel refuses, with the remedy.

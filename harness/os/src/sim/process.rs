@@ -447,12 +447,8 @@ impl SimKernel {
         } = self;
         // first what differs most often, and costs nothing: a long sleep decides that a state is another one, before all
         // that does not change beside it is written
-        for process in processes {
-            if let State::Waiting(Wait { until, .. }) = process.state
-                && process.stopped.is_none()
-            {
-                canon.deadline(until);
-            }
+        for at in processes.iter().filter_map(Process::deadline) {
+            canon.deadline(Some(at));
         }
         if canon.differs() {
             return;
