@@ -4,6 +4,7 @@
 //! recording, what the host wrote is written at the same place, and what the fake writes must be what was recorded, in
 //! order, key for key, after ids, times, costs and usage are normalised ([`rehang_drift::claude`]).
 
+use crate::golden::files;
 use rehang_drift::{
     session::Setup,
     streams::{self, Ends, Line},
@@ -123,11 +124,7 @@ const RESET: &str = "reset-bypass-null";
 // --- recordings ---
 
 fn recordings(version: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/claude-{version}"));
-    let mut all: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
-    all.sort();
-    all
+    files(&format!("claude-{version}"))
 }
 
 /// The model's turns: each assistant message is a block of a response; what its tools said is what they did.

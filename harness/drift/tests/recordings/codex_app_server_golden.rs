@@ -6,6 +6,7 @@
 //! is of a release that did not answer. Not compared: instants, ids (but which are the same), the path of a session's file and a
 //! cursor in it, a command's process and time, and the reason of an escalated command, which the fake's model does not give.
 
+use crate::golden::{Line, files, read, root, stem};
 use rehang_drift::session::{Session, Setup};
 use rehang_os::os::{Exit, Sig};
 use rehang_scenario::{Fault, Terminal, agents::CODEX, turns::Turn};
@@ -73,37 +74,20 @@ fn what_a_release_hangs_on_is_recorded() {
     }
 }
 
-struct Line {
-    dir: String,
-    message: Value,
-}
-
-fn folder(version: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/codex-app-server-{version}"))
+fn folder(version: &str) -> String {
+    format!("codex-app-server-{version}")
 }
 
 fn file(version: &str, name: &str) -> PathBuf {
-    folder(version).join(format!("{name}.jsonl"))
+    root().join(folder(version)).join(format!("{name}.jsonl"))
 }
 
 fn recordings(version: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder(version)).expect("the recordings are there");
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
-    all.sort();
-    all
-}
-
-fn read(file: &Path) -> Vec<Line> {
-    let text = std::fs::read_to_string(file).expect("a recording");
-    let line = |line: &str| {
-        let line: Value = serde_json::from_str(line).expect("JSON");
-        Line { dir: line["dir"].as_str().expect("a direction").to_owned(), message: line["msg"].clone() }
-    };
-    text.lines().map(line).collect()
+    files(&folder(version))
 }
 
 fn differences(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Vec<String> {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = stem(file);
     let mut lines = read(file);
     // whether 0.58.0 still tells the end of a command that was asked for is chance if its turn is interrupted
     let chance =

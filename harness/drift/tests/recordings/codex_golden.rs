@@ -4,6 +4,7 @@
 //! scenarios/upstream: `json-…` with `--json`, `plain-…` without it, stdout and stderr apart. `…-retried`, `…-silent` and
 //! `…-keep-alive` ran with the release's own number of tries, the others with none.
 
+use crate::golden::{files, stem};
 use rehang_drift::Compared;
 use rehang_drift::session::Setup;
 use rehang_drift::streams::{Ends, Line, compare};
@@ -77,16 +78,7 @@ fn what_a_release_hangs_on_is_recorded() {
 }
 
 fn recordings(version: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/codex-{version}"));
-    let entries = std::fs::read_dir(folder).expect("the recordings are there");
-    let mut all: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("a file").path()).filter(|path| path.is_file()).collect();
-    all.sort();
-    all
-}
-
-fn stem(file: &Path) -> String {
-    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    files(&format!("codex-{version}"))
 }
 
 fn lines(file: &Path) -> Vec<Value> {

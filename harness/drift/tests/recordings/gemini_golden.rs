@@ -4,6 +4,7 @@
 //! Each was made by `rehang upstream gemini@VERSION SCENARIO --record DIR` in the sandbox, lines of stderr left out.
 //! Invariant: every recording is played; a name that this file does not know fails.
 
+use crate::golden::files;
 use rehang_drift::session::Setup;
 use rehang_drift::streams::{self, Ends, Line};
 use rehang_scenario::agents::GEMINI;
@@ -12,11 +13,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 fn recordings(version: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/gemini-{version}"));
-    let mut all: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
-    all.sort();
-    all
+    files(&format!("gemini-{version}"))
 }
 
 /// What the model did in the scenario that was recorded.

@@ -6,6 +6,7 @@ mod claude_session;
 mod codex_app_server_golden;
 mod codex_golden;
 mod gemini_golden;
+mod golden;
 mod opencode;
 mod opencode_acp_golden;
 mod opencode_golden;

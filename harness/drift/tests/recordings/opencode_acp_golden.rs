@@ -7,6 +7,7 @@
 //! part; and, in 1.0.185, whether an update overtakes the answer that follows it, which differs between two runs. 1.18.33
 //! loads a session beside further requests: its refusal is compared by its id.
 
+use crate::golden::{files, read, stem};
 use rehang_drift::session::{Session, Setup};
 use rehang_os::os::Exit;
 use rehang_scenario::{Agent, Client, Fault, Opencode, OpencodeMode, Terminal, turns::Turn};
@@ -62,33 +63,12 @@ fn an_ask_that_nobody_answers_hangs_and_cancelling_it_ends_only_the_newest() {
     }
 }
 
-struct Line {
-    ms: u64,
-    dir: String,
-    message: Value,
-}
-
 fn recordings(version: &str) -> Vec<PathBuf> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/opencode-acp-{version}"));
-    let entries = std::fs::read_dir(folder).expect("the recordings are there");
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
-    all.sort();
-    all
-}
-
-fn read(file: &Path) -> Vec<Line> {
-    let text = std::fs::read_to_string(file).expect("a recording");
-    let line = |line: &str| {
-        let line: Value = serde_json::from_str(line).expect("JSON");
-        let ms = (line["t"].as_f64().expect("an instant") * 1_000.0) as u64;
-        Line { ms, dir: line["dir"].as_str().expect("a direction").to_owned(), message: line["msg"].clone() }
-    };
-    text.lines().map(line).collect()
+    files(&format!("opencode-acp-{version}"))
 }
 
 fn differences(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Vec<String> {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = stem(file);
     let mut lines = read(file);
     lines.iter_mut().filter(|line| line.dir == "OUT").for_each(|line| {
         line.message = as_played(&line.message);

@@ -3,16 +3,13 @@
 //! A file is facts of a release (which routes answer with 200, and the kinds of what they answer), recorded by
 //! `rehang drift --routes --record DIR`; the same command shows whether a release still answers so.
 
+use crate::golden::files;
 use rehang_drift::routes::{Recording, compare, of_fake};
 use rehang_wire::opencode::{Called, Shape};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 
 fn recordings() -> Vec<Recording> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fake-agents/tests/golden/opencode-routes");
-    let entries = std::fs::read_dir(&folder).expect("the folder is there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    paths.sort();
+    let paths = files("opencode-routes");
     paths
         .iter()
         .map(|path| {

@@ -3,6 +3,7 @@
 //! Each file of tests/golden/opencode-run-VERSION is what a release printed, line by line, while its model said what the
 //! test's plan says; those whose last line is no end hung ([`rehang_drift::streams::compare`]).
 
+use crate::golden::{files, stem};
 use rehang_drift::{
     session::Setup,
     streams::{Ends, compare, read},
@@ -45,19 +46,13 @@ fn a_changed_recording_is_noticed() {
 }
 
 fn recordings(version: &str) -> Vec<PathBuf> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fake-agents/tests/golden/opencode-run-{version}"));
-    let entries = std::fs::read_dir(folder).expect("the recordings are there");
-    let mut all: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("a file").path()).filter(|path| path.is_file()).collect();
-    all.sort();
-    all
+    files(&format!("opencode-run-{version}"))
 }
 
 fn differences(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Vec<String> {
     let mut lines = read(&std::fs::read_to_string(file).expect("a recording")).expect("JSON lines");
     lines.iter_mut().for_each(|line| change(&mut line.message));
-    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = stem(file);
     let (turns, hangs_on) = plan(&name);
     let mode = OpencodeMode::Run;
     let agent = Agent::Opencode(Opencode { release: version.to_owned(), mode, client: Client::Post });

@@ -5,6 +5,7 @@
 //! model: which responses were asked for, in order, and how long after one another, so that a wait, a limit and a retry
 //! count too. Invariant: each scenario has a recording, and each recording a scenario.
 
+use crate::golden::{entries, root, stem};
 use crate::released::setup;
 use rehang_drift::streams::{Ends, Line, compare, read};
 use rehang_drift::{Compared, Difference};
@@ -52,29 +53,14 @@ const HANGS: &[(&str, &str, &str)] = &[
     ("opencode-1.3.2", "stall", "model"),
 ];
 
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fake-agents/tests/golden")
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    all.sort();
-    all
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// Each recording with the scenario that it is of: the folder's name, the scenario's, both files.
 fn recordings() -> Vec<(String, String, PathBuf, PathBuf)> {
     let mut all = Vec::new();
-    for release in entries(&golden()).into_iter().filter(|path| path.join("scenario").is_dir()) {
+    for release in entries(&root()).into_iter().filter(|path| path.join("scenario").is_dir()) {
         let release_name = release.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (agent, _) = release_name.split_once('-').expect("AGENT-VERSION");
         for file in entries(&release.join("scenario")) {
-            let scenario = golden().join(format!("scenarios/{agent}/{}.toml", stem(&file)));
+            let scenario = root().join(format!("scenarios/{agent}/{}.toml", stem(&file)));
             all.push((release_name.clone(), stem(&file), scenario, file));
         }
     }
@@ -169,7 +155,7 @@ fn every_recorded_scenario_is_played_the_same() {
 #[test]
 fn each_scenario_has_a_recording_and_what_is_changed_in_one_is_noticed() {
     let all = recordings();
-    for agent in entries(&golden().join("scenarios")) {
+    for agent in entries(&root().join("scenarios")) {
         for scenario in entries(&agent) {
             assert!(all.iter().any(|(.., of, _)| *of == scenario), "{}: no recording", scenario.display());
         }
