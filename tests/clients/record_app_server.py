@@ -8,16 +8,13 @@ left out. 0.45.0 and 0.58.0 also speak an older protocol: their recordings of it
 is of a release that hung.
 """
 import glob
-import json
 import os
-import queue
 import re
 import signal
 import subprocess
-import sys
-import tempfile
-import threading
-import time
+
+import recorder
+from recorder import ROOT, Peer
 
 # Recording: how the client acts, and the scenario whose model it meets.
 FLOWS = {
@@ -40,7 +37,6 @@ OLD = ["text", "two-turns", "bash", "malformed", "approval-accept", "approval-ac
        "escalated-accept", "stall-interrupt", "stall-eof", "stall-term", "bash-interrupt", "bash-eof", "idle-term",
        "idle-int", "fails", "cut", "retried", "uninitialized", "busy", "fails-retried", "limited", "steer",
        "prints"]
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # The scenarios of this file's own.
 OWN = {
     "two-turns": '[{ say = "All is well." }, { finish = "stop" }, { say = "All is still well." }]',
@@ -56,7 +52,6 @@ turns = TURNS
 [[expect]]
 outcome = "completed"
 """
-GOLDEN = f"{ROOT}/fake-agents/tests/golden"
 # How the older protocol calls the same decisions.
 DECISIONS = {"accept": "approved", "acceptForSession": "approved_for_session", "decline": "denied", "cancel": "abort"}
 # Instants and numbers that another run has otherwise, and that `rehang record` leaves as they are.
@@ -67,34 +62,12 @@ MASKS = [(r'"((?:created|updated|recency|started|completed)At)":\d{10}\b', r'"\1
 SIGNALS = {"term": signal.SIGTERM, "int": signal.SIGINT}
 
 
-class Client:
+class Client(Peer):
     def __init__(self, version, flow, argv):
+        super().__init__(argv)
         self.version, self.old = version, flow.startswith("old-")
         self.flow = flow.removeprefix("old-")
-        self.began, self.next, self.heard = time.monotonic(), 0, queue.Queue()
         self.threads, self.turn, self.resumed = [], None, False
-        pipe = subprocess.PIPE
-        self.agent = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
-        threading.Thread(target=self.listen, daemon=True).start()
-
-    def listen(self):
-        for line in iter(self.agent.stdout.readline, b""):
-            self.heard.put(json.loads(line))
-        self.heard.put(None)
-
-    def note(self, direction, message):
-        print(json.dumps({"at": round(time.monotonic() - self.began, 3), "is": direction, "what": message}), flush=True)
-
-    def send(self, message):
-        self.note("IN", message)
-        text = message if isinstance(message, str) else json.dumps(message)
-        self.agent.stdin.write(text.encode() + b"\n")
-        self.agent.stdin.flush()
-
-    def close(self):
-        if not self.agent.stdin.closed:
-            self.agent.stdin.close()
-            self.note("IN", "<close>")
 
     def left(self):
         """How many of the agent's commands run now."""
@@ -133,25 +106,14 @@ class Client:
         elif act not in ("never", "resume"):
             self.send({**answer, "result": {"decision": DECISIONS.get(act, act) if self.old else act}})
 
-    def hear(self, limit, until=None):
-        """Takes what the agent says for so many seconds, or until it has answered this request or its turn is over."""
-        end = time.monotonic() + limit
-        while (left := end - time.monotonic()) > 0:
-            try:
-                message = self.heard.get(timeout=left)
-            except queue.Empty:
-                return None
-            if message is None:
-                return None
-            self.note("OUT", message)
-            method = message.get("method", "")
-            if method and "id" in message:
-                self.approval(message)
-            elif method in ("turn/completed", "codex/event/task_complete", "codex/event/turn_aborted") and until == "turn":
-                return message
-            elif until is not None and not method and message.get("id") == until:
-                return message
-        return None
+    def is_last(self, message, until):
+        method = message.get("method", "")
+        if method and "id" in message:
+            self.approval(message)
+            return False
+        if method in ("turn/completed", "codex/event/task_complete", "codex/event/turn_aborted") and until == "turn":
+            return True
+        return until is not None and not method and message.get("id") == until
 
     def start(self, policy):
         sandbox = "read-only" if self.flow.startswith("escalated") else "danger-full-access"
@@ -282,13 +244,13 @@ class Client:
             self.about_threads()
 
 
-def agent_file(folder, version, flow):
+def agent_file(version, flow):
     """The shipped agent file, with this program in front of the release and `app-server` behind it."""
     text = open(f"{ROOT}/scenarios/agents/codex.toml").read()
     binary = '["{root}/'
     run = 'run         = { args = ["exec", "--skip-git-repo-check", "--json", "{args}", "{prompt}"], '
     assert text.count(binary) == 4 and run in text, "the agent file has changed"
-    text = text.replace(binary, f'["python3", "{{home}}/client.py", "--client", "{version}", "{flow}", "{{root}}/')
+    text = text.replace(binary, f'["python3", "{{home}}/record_app_server.py", "--peer", "{version}", "{flow}", "{{root}}/')
     text = text.replace(run, 'run = { args = ["app-server"], ')
     if "escalated" in flow:
         text = text.replace('cmd = "{command}" }', 'cmd = "{command}", sandbox_permissions = "require_escalated", '
@@ -297,37 +259,21 @@ def agent_file(folder, version, flow):
                             'the network.", timeout_ms = "{timeout_ms}"')
     if flow.endswith("retried"):
         text = text.replace("_max_retries = 0", "_max_retries = 2")
-    own = open(__file__).read().replace("{", "{{").replace("}", "}}").replace("\\", "\\\\").replace('"""', '\\"""')
-    own = f'"{{home}}/client.py" = """\n{own}"""\n'
-    text = text.replace("[recipe.allow]", f"{own}\n[recipe.allow]", 1)
-    os.mkdir(f"{folder}/agents")
-    open(f"{folder}/agents/codex.toml", "w").write(text)
+    return recorder.embedded(text, __file__)
+
+
+def masked(text):
+    for found, mask in MASKS:
+        text = re.sub(found, mask, text)
+    return text
 
 
 def record(version, flow):
     scenario = FLOWS[flow.removeprefix("old-")]
-    with tempfile.TemporaryDirectory() as folder:
-        agent_file(folder, version, flow)
-        command = ["rehang", "record", f"codex@{version}", scenario, "--terminal", "null", "--for", "60"]
-        if scenario in OWN:
-            turns = " ".join(OWN[scenario].split())
-            open(f"{folder}/{scenario}.toml", "w").write(HEAD.replace("TITLE", scenario).replace("TURNS", turns))
-            command += ["--scenarios", f"{folder}/{scenario}.toml"]
-        done = subprocess.run([*command, "--agents", f"{folder}/agents", "--out", f"{folder}/out"], cwd=ROOT)
-        if done.returncode:
-            sys.exit(done.returncode)
-        [recorded] = glob.glob(f"{folder}/out/codex-{version}/*.jsonl")
-        lines = [json.loads(line)["msg"] for line in open(recorded) if '"is":' in line]
-    lines = [{"t": line["at"], "dir": line["is"], "msg": line["what"]} for line in lines]
-    out = f"{GOLDEN}/codex-app-server-{version}"
-    os.makedirs(out, exist_ok=True)
-    with open(f"{out}/{flow}.jsonl", "w") as file:
-        for line in lines:
-            text = json.dumps(line, separators=(",", ":"), ensure_ascii=False)
-            for found, masked in MASKS:
-                text = re.sub(found, masked, text)
-            file.write(text + "\n")
-    print(f"recorded {version} {flow}: {len(lines)} lines", flush=True)
+    turns = " ".join(OWN.get(scenario, "").split())
+    own = HEAD.replace("TITLE", scenario).replace("TURNS", turns) if turns else None
+    lines = recorder.record(f"codex@{version}", agent_file(version, flow), scenario, own)
+    recorder.keep(f"codex-app-server-{version}", flow, lines, masked)
 
 
 def flows(version):
@@ -338,16 +284,4 @@ def flows(version):
     return old + (new if number > 50 else ["text"])
 
 
-def main():
-    words = sys.argv[1:]
-    if words[:1] == ["--client"]:
-        return Client(words[1], words[2], words[3:]).play()
-    only = words.index("--only") if "--only" in words else len(words)
-    if not words[:only]:
-        sys.exit(__doc__)
-    for version in words[:only]:
-        for flow in words[only + 1:] or flows(version):
-            record(version, flow)
-
-
-main()
+recorder.main(__doc__, lambda words: Client(words[0], words[1], words[2:]), record, flows)
