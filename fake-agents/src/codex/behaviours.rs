@@ -9,8 +9,8 @@ pub struct Behaviour {
     pub name: &'static str,
     /// The releases that it is played for.
     pub releases: &'static [&'static str],
-    /// Whether recorded exchanges show it (tests/golden/codex-VERSION; `app-server/…`: codex-app-server-VERSION); otherwise it is known from the source, the
-    /// documentation or an issue.
+    /// Whether recorded exchanges show it (tests/golden/codex-VERSION; `app-server/…`: codex-app-server-VERSION); otherwise it
+    /// is known from the source, the documentation or an issue.
     pub recorded: bool,
     /// The recordings, separated by commas; or the source or the issue.
     pub source: &'static str,

@@ -6,9 +6,9 @@
 //! (`approval: never`), and questions, which it does not offer.
 //!
 //! [`program`] is the process, `turn` the order of its turn, `shell` its commands, `models` its model's streams, `writer`
-//! its words, `voice` the same for a client that holds its streams, `asks` what such
-//! a client decides, `app_server` its process, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
-//! says which.
+//! its words, `voice` the same for a client that holds its streams, `asks` what such a client decides, `app_server` its
+//! process, `rollout` the file that keeps its session. Invariant: what a release does is recorded (tests/golden) or read from
+//! its sources, and [`behaviours`] says which.
 
 mod app_server;
 mod args;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// Whether a byte cannot stand in a JSON string as it is. All of them are ASCII, so none is a part of a character.
+/// The bytes that a JSON string must escape. All are ASCII, so none is part of a longer character.
 const ESCAPED: [bool; 256] = {
     let mut escaped = [false; 256];
     let mut byte = 0;

@@ -1,9 +1,9 @@
 //! `app-server`: the agent of an editor or a runner, which speaks JSON, line by line, over stdin and stdout.
 //!
-//! Each thread is the turn engine of `exec` with another voice ([`Voice`]); what comes from the client is in `requests`, what
-//! it decides in `asks` of the folder above. Recorded of 0.45.0, 0.58.0, 0.116.0 and 0.169.0 (tests/golden/codex-app-server-VERSION); the older
-//! two tell raw events (`voice/raw`). Invariants: a request is answered at most once; nothing here has a time limit of its own, so an
-//! ask that the client never answers is waited for without end.
+//! Each thread is the turn engine of `exec` with another voice ([`Voice`]); what comes from the client is in `requests`,
+//! what it decides in `asks` of the folder above. Recorded of 0.45.0, 0.58.0, 0.116.0 and 0.169.0
+//! (tests/golden/codex-app-server-VERSION); the older two tell raw events (`voice/raw`). Invariants: a request is answered at
+//! most once; nothing here has a time limit of its own, so an ask that the client never answers is waited for without end.
 //!
 //! Not played: sessions kept in files, what a folder's configuration says, asks for file changes, `turn/steer`, reviews,
 //! `model/list`, and the log on stderr.
@@ -120,7 +120,7 @@ impl AppServer {
 
     /// Reads what the client has written; returns whether there was anything.
     fn read(&mut self, os: &mut dyn Os) -> bool {
-        match os.read(STDIN, 65_536) {
+        match os.read(STDIN, crate::piped::READ_BYTES) {
             Read::Data(bytes) => {
                 self.lines.push(&bytes);
                 while let Some(line) = self.lines.next_line() {

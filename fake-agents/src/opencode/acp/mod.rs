@@ -100,7 +100,7 @@ impl Acp {
         if self.ended {
             return false;
         }
-        match os.read(STDIN, 65_536) {
+        match os.read(STDIN, crate::piped::READ_BYTES) {
             Read::Data(bytes) => {
                 self.lines.push(&bytes);
                 while let Some(line) = self.lines.next_line() {
