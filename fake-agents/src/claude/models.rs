@@ -116,7 +116,7 @@ impl Models {
 
 fn request(port: u16, engine: &Engine, conv: Conv) -> Vec<u8> {
     let (request, path) = engine.model_request(conv);
-    let body = request_body(Api::Anthropic, &request).to_string();
+    let body = request_body(Api::Anthropic, &request);
     let host = format!("127.0.0.1:{port}");
     let headers = [
         ("content-type", "application/json"),

@@ -111,7 +111,7 @@ impl Model {
 const API: Api = Api::OpenAiResponses;
 
 fn sent(port: u16, request: &ModelRequest, path: &str) -> Vec<u8> {
-    let body = request_body(API, request).to_string();
+    let body = request_body(API, request);
     let host = format!("127.0.0.1:{port}");
     let headers = [("content-type", "application/json"), ("accept", "text/event-stream"), (RESPONSE_HEADER, path)];
     http::request("POST", API.path(), &host, &headers, body.as_bytes())

@@ -95,7 +95,7 @@ impl Model {
 
 fn request(port: u16, engine: &Engine) -> Vec<u8> {
     let (request, path) = engine.model_request();
-    let body = request_body(Api::Gemini, &request).to_string();
+    let body = request_body(Api::Gemini, &request);
     let host = format!("127.0.0.1:{port}");
     let headers = [("content-type", "application/json"), (RESPONSE_HEADER, path.as_str())];
     let target = Api::Gemini.target(&request.model, true);

@@ -94,7 +94,7 @@ impl Models {
             tools: tools.to_vec(),
             messages: vec![Message::text("user", "go on")],
         };
-        let body = request_body(Api::OpenAiChat, &asked).to_string();
+        let body = request_body(Api::OpenAiChat, &asked);
         let headers = [("content-type", "application/json"), (RESPONSE_HEADER, path)];
         let out = request("POST", Api::OpenAiChat.path(), "127.0.0.1", &headers, body.as_bytes());
         let fd = os.connect(port);

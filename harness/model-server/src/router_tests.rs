@@ -57,7 +57,7 @@ fn request(tools: &[&str], messages: &[Message]) -> ModelRequest {
 
 /// What the router says to a request: its kind, what it tells, the problems, and the events that come at once.
 fn asked(router: &mut Router, request: &ModelRequest) -> (Kind, Vec<Told>, Vec<Problem>, Vec<ModelEvent>) {
-    let body = request_body(Api::OpenAiChat, request).to_string();
+    let body = request_body(Api::OpenAiChat, request);
     let taken = router.take("POST", "/v1/chat/completions", body.as_bytes(), VTime(0));
     let Some(Happened::Request(got)) = taken.happened.first().cloned() else { panic!("a request is told first") };
     let problems = taken.happened.iter().skip(1).map(|happened| match happened {
@@ -229,7 +229,7 @@ fn faults_strike_main_requests_only() {
     let refused = ModelFault { response: 1, after: 0, does: ModelDoes::Status(429), retry_after: Some(Span(1500)) };
     let mut router = Router::new(Script { faults: vec![Fault::Model(refused)], ..script(json!([{"say": "a"}])) });
     let mut play = |tools: &[&str]| {
-        let body = request_body(Api::OpenAiChat, &request(tools, &[said("user", "go")])).to_string();
+        let body = request_body(Api::OpenAiChat, &request(tools, &[said("user", "go")]));
         let taken = router.take("POST", "/v1/chat/completions", body.as_bytes(), VTime(7));
         let Answer::Play(mut play) = taken.answer else { panic!("{:?}", taken.answer) };
         (play.stream.poll(VTime(7))[0].clone(), play.stream.retry_after())

@@ -72,7 +72,7 @@ impl Server {
     }
 
     async fn post(&self, api: Api, request: &ModelRequest) -> Client {
-        let body = request_body(api, request).to_string();
+        let body = request_body(api, request);
         self.send("POST", &api.target("scripted", request.stream), &body).await
     }
 

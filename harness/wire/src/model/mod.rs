@@ -6,6 +6,7 @@
 //!
 //! Invariant: what an encoder writes for a list of events, the decoder of the same API reads as the same list.
 
+mod ask;
 mod decode;
 mod encode;
 mod gemini;
@@ -14,10 +15,11 @@ mod request;
 pub mod script;
 mod whole;
 
+pub use ask::request_body;
 pub use decode::{ARGUMENTS_MAX_BYTES, Decoder, ModelError, OPEN_CALLS_MAX};
 pub use encode::{Encoder, error_body, error_message};
 pub use rehang_scenario::turns::Finish;
-pub use request::{Message, ModelRequest, Part, Tool, request_body};
+pub use request::{Message, ModelRequest, Part, Tool};
 pub use whole::whole;
 
 use rehang_scenario::{Canon, Canonical};

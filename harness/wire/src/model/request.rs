@@ -1,9 +1,9 @@
-//! What a model is asked: the bodies of the APIs' requests, reduced to what is read here.
+//! What a model is asked: the bodies of the APIs' requests, reduced to what is read here; `ask` writes them.
 //!
 //! Invariant: reading never fails on JSON; what is missing or unknown is left out.
 
 use super::{Api, gemini};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A request, as far as it is read here.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -153,99 +153,6 @@ impl ModelRequest {
             _ => None,
         })
     }
-}
-
-/// The body of a streaming request.
-pub fn request_body(api: Api, request: &ModelRequest) -> Value {
-    let mut tools: Vec<Value> = request.tools.iter().map(|tool| tool_body(api, tool)).collect();
-    let mut body = match api {
-        Api::OpenAiChat => {
-            let messages: Vec<Value> = request.messages.iter().flat_map(chat_body).collect();
-            json!({"model": request.model, "stream": request.stream, "messages": messages})
-        }
-        Api::OpenAiResponses => {
-            let input: Vec<Value> = request.messages.iter().flat_map(responses_body).collect();
-            json!({"model": request.model, "stream": request.stream, "store": false, "input": input})
-        }
-        Api::Anthropic => {
-            let (system, rest): (Vec<_>, Vec<_>) = request.messages.iter().partition(|m| m.role == "system");
-            let system: Vec<Value> = system.into_iter().flat_map(anthropic_parts).collect();
-            let message = |m: &Message| json!({"role": m.role, "content": anthropic_parts(m)});
-            let messages: Vec<Value> = rest.into_iter().map(message).collect();
-            // The API requires it; no code here counts tokens.
-            let mut body =
-                json!({"model": request.model, "stream": request.stream, "max_tokens": 8192, "messages": messages});
-            if !system.is_empty() {
-                body["system"] = json!(system);
-            }
-            body
-        }
-        Api::Gemini => {
-            tools = vec![json!({"functionDeclarations": tools})];
-            gemini::request_body(request)
-        }
-    };
-    if !request.tools.is_empty() {
-        body["tools"] = json!(tools);
-    }
-    body
-}
-
-fn tool_body(api: Api, tool: &Tool) -> Value {
-    let Tool { name, description, parameters } = tool;
-    match api {
-        Api::OpenAiChat => json!({"type": "function",
-            "function": {"name": name, "description": description, "parameters": parameters}}),
-        Api::OpenAiResponses => {
-            json!({"type": "function", "name": name, "description": description, "parameters": parameters})
-        }
-        Api::Anthropic => json!({"name": name, "description": description, "input_schema": parameters}),
-        Api::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": parameters}),
-    }
-}
-
-fn chat_body(message: &Message) -> Vec<Value> {
-    let mut results = Vec::new();
-    let mut calls = Vec::new();
-    let mut said = String::new();
-    for part in &message.parts {
-        match part {
-            Part::Text(text) => said.push_str(text),
-            Part::Call(call) => calls.push(json!({"id": call.id, "type": "function",
-                "function": {"name": call.name, "arguments": call.input.to_string()}})),
-            Part::Result { id, text, .. } => results.push(json!({"role": "tool", "tool_call_id": id, "content": text})),
-        }
-    }
-    if !calls.is_empty() {
-        results.push(json!({"role": message.role, "content": said, "tool_calls": calls}));
-    } else if !said.is_empty() || results.is_empty() {
-        results.push(json!({"role": message.role, "content": said}));
-    }
-    results
-}
-
-fn responses_body(message: &Message) -> Vec<Value> {
-    let kind = if message.role == "assistant" { "output_text" } else { "input_text" };
-    let part = |part: &Part| match part {
-        Part::Text(text) => {
-            json!({"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]})
-        }
-        Part::Call(call) => json!({"type": "function_call", "call_id": call.id, "name": call.name,
-            "arguments": call.input.to_string()}),
-        Part::Result { id, text, .. } => json!({"type": "function_call_output", "call_id": id, "output": text}),
-    };
-    message.parts.iter().map(part).collect()
-}
-
-fn anthropic_parts(message: &Message) -> Vec<Value> {
-    let part = |part: &Part| match part {
-        Part::Text(text) => json!({"type": "text", "text": text}),
-        Part::Call(call) => json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input}),
-        Part::Result { id, text, is_error } => {
-            json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error})
-        }
-    };
-    message.parts.iter().map(part).collect()
 }
 
 fn chat_message(message: &Value) -> Message {

@@ -124,7 +124,8 @@ fn requests_come_back_from_every_api() {
     };
     for api in Api::ALL {
         let target = format!("/base{}", api.target("m", true));
-        let got = ModelRequest::at(api, &target, &request_body(api, &request));
+        let body = serde_json::from_str(&request_body(api, &request)).unwrap();
+        let got = ModelRequest::at(api, &target, &body);
         assert_eq!(got, request, "{api:?}");
         assert!(got.is_main() && got.offers("bash") && !got.offers("Bash"));
         assert_eq!((got.turn(), got.last_result()), (1, Some("ok")), "{api:?}");
