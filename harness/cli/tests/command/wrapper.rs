@@ -133,18 +133,27 @@ const PASSES: [&str; 8] = [
     "exec gemini -o stream-json --yolo -p go",
 ];
 
+/// How many ways are tried side by side: each command waits for its deadline, and hardly computes.
+const AT_ONCE: usize = 4;
+
 fn pass_through(filters: &[&str], deadline: &str) {
-    for wrapper in PASSES {
-        for speed in ["20", "300"] {
-            let more = ["--speed", speed, "--deadline", deadline, "--format", "json", "--jobs", "16"];
-            let terminals = ["--terminal", "null", "--terminal", "closed"];
-            let out = rehang(&[filters, &more, &terminals].concat(), wrapper);
-            let scores = scores(&out);
-            let did: Vec<_> =
-                scores.iter().filter(|(_, score)| matches!(score.as_str(), "harmed" | "wrongly" | "stopped")).collect();
-            assert!(!scores.is_empty(), "{wrapper}: {}", String::from_utf8_lossy(&out.stderr));
-            assert!(did.is_empty(), "{wrapper} at {speed}: {did:?}");
+    std::thread::scope(|scope| {
+        for wrappers in PASSES.chunks(PASSES.len() / AT_ONCE) {
+            scope.spawn(move || wrappers.iter().for_each(|wrapper| passes_through(wrapper, filters, deadline)));
         }
+    });
+}
+
+fn passes_through(wrapper: &str, filters: &[&str], deadline: &str) {
+    for speed in ["20", "300"] {
+        let more = ["--speed", speed, "--deadline", deadline, "--format", "json", "--jobs", "16"];
+        let terminals = ["--terminal", "null", "--terminal", "closed"];
+        let out = rehang(&[filters, &more, &terminals].concat(), wrapper);
+        let scores = scores(&out);
+        let did: Vec<_> =
+            scores.iter().filter(|(_, score)| matches!(score.as_str(), "harmed" | "wrongly" | "stopped")).collect();
+        assert!(!scores.is_empty(), "{wrapper}: {}", String::from_utf8_lossy(&out.stderr));
+        assert!(did.is_empty(), "{wrapper} at {speed}: {did:?}");
     }
 }
 
