@@ -15,7 +15,7 @@ use rehang_judge::timeline::cut;
 use rehang_runner::rows::{self, Setting, Summary};
 use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
-use rehang_runner::unit::CellAnswer;
+use rehang_runner::unit::{Alike, CellAnswer};
 use rehang_scenario::text::{counted, counted_as, duration};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -260,6 +260,15 @@ impl Report<'_> {
             let over = if self.selected.has_too_much_lockstep() { " — more than the 5 % that may be" } else { "" };
             writeln!(out, "lockstep alone: {only} of {}{over}", counted(cells, "cell"))?;
         }
+        let (shared, sampled) = (self.alike(Alike::Shared), self.alike(Alike::Sampled));
+        if shared + sampled > 0 {
+            let text = format!(
+                "not run in lockstep, since their strategy changes nothing on sim: {}, which share the trace of none; {sampled} \
+                 more of that kind were run and compared (`--no-share` runs all)",
+                counted(shared, "cell")
+            );
+            write!(out, "{}", fold(&text, self.width))?;
+        }
         if self.selected.scenarios != 1 {
             let behaviours = rehang_fakes::behaviours();
             let recorded = behaviours.iter().filter(|b| b.recorded).count();
@@ -277,6 +286,10 @@ impl Report<'_> {
     /// How many cells have different traces on the two stages.
     fn differing(&self) -> usize {
         self.outcome.cells.iter().filter(|cell| cell.differs.is_some()).count()
+    }
+
+    fn alike(&self, alike: Alike) -> usize {
+        self.outcome.cells.iter().filter(|cell| cell.alike == alike).count()
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {

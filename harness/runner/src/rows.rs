@@ -6,7 +6,7 @@
 
 use crate::run::Outcome;
 use crate::select::{BadFile, Selected};
-use crate::unit::CellAnswer;
+use crate::unit::{Alike, CellAnswer};
 use rehang_judge::Row;
 use rehang_judge::score::Share;
 use rehang_judge::timeline::cut;
@@ -52,6 +52,8 @@ struct CellLine {
     differs: Option<String>,
     /// What it adds to the scoreboard.
     share: Share,
+    /// Whether it has the trace of `none` by itself: in lockstep `shared` if it was not run there.
+    alike: Alike,
 }
 
 /// A cell that did not run: an internal error.
@@ -78,6 +80,10 @@ pub struct Summary {
     pub faults: usize,
     /// How many cells have different traces on two stages.
     pub nondeterministic: usize,
+    /// How many cells were not run in lockstep: on sim they have the trace of `none`, and they share it.
+    pub shared: usize,
+    /// How many cells could have shared it, and were run all the same.
+    pub sampled: usize,
     /// How many scenario files were selected, in all parts of a run that is spread over machines.
     pub scenarios: usize,
     /// How many of the selected cells run only in lockstep.
@@ -128,6 +134,8 @@ impl Summary {
             unexpected,
             faults: count(|cell| cell.fault.is_some()),
             nondeterministic: count(|cell| cell.differs.is_some()),
+            shared: count(|cell| cell.alike == Alike::Shared),
+            sampled: count(|cell| cell.alike == Alike::Sampled),
             scenarios: selected.scenarios,
             lockstep_only: selected.lockstep_only,
             left_out: selected.left_out.clone(),
@@ -158,8 +166,10 @@ impl Summary {
     /// What is wrong with one that was read.
     fn check(&self) -> Result<(), String> {
         let Summary { cells, expected, unexpected, faults, nondeterministic, scenarios, lockstep_only, .. } = self;
-        let counts = [cells, expected, unexpected, faults, nondeterministic, scenarios, lockstep_only, &self.selected];
-        let mut numbers = counts.into_iter().chain(self.left_out.values()).map(|count| *count as u64);
+        let Summary { shared, sampled, selected, .. } = self;
+        let runs = [cells, expected, unexpected, faults, nondeterministic, shared, sampled];
+        let counts = runs.into_iter().chain([scenarios, lockstep_only, selected]);
+        let mut numbers = counts.chain(self.left_out.values()).map(|count| *count as u64);
         if numbers.any(|number| number > NUMBER_MAX) || self.wall_ms > NUMBER_MAX {
             return Err(format!("a number is above {NUMBER_MAX}"));
         }
@@ -196,6 +206,7 @@ fn line(cell: &CellAnswer) -> Line {
             unexpected_hang: cell.unexpected_hang,
             differs: cell.differs.clone(),
             share: share.clone(),
+            alike: cell.alike,
         })),
         _ => {
             let fault = cell.fault.clone().unwrap_or_default();
@@ -335,6 +346,7 @@ impl Fault {
             title: self.title,
             row: None,
             share: None,
+            alike: Alike::No,
             mismatches: Vec::new(),
             unexpected_hang: false,
             fault: Some(masked(&self.fault)),
@@ -350,7 +362,7 @@ impl Fault {
 
 impl CellLine {
     fn answer(self) -> Result<CellAnswer, String> {
-        let CellLine { row, mechanism, title, why, unexpected_hang, differs, share } = self;
+        let CellLine { row, mechanism, title, why, unexpected_hang, differs, share, alike } = self;
         let (scenario, arm, end) = match row.scenario.strip_suffix(CONTROL) {
             Some(scenario) => (scenario, Arm::Control, CONTROL),
             None => (row.scenario.as_str(), Arm::Main, ""),
@@ -374,6 +386,7 @@ impl CellLine {
             title,
             row: Some(row),
             share: Some(share),
+            alike,
             mismatches: why.iter().map(|line| masked(line)).collect(),
             unexpected_hang,
             fault: None,

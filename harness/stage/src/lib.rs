@@ -8,7 +8,7 @@ pub mod scheduler;
 pub mod threads;
 pub mod worker;
 
-pub use judged::{JudgedError, Played, Setting, judged, of_record};
+pub use judged::{JudgedError, Played, Setting, facts, judged, of_record};
 pub use scheduler::{
     Job, LATE, Look, Looks, Misfit, Pick, Proofs, Record, RunError, STEPS_MAX, State, TEXT_MAX, Tie, Watch, dress, run,
     run_watched,

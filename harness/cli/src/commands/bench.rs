@@ -13,6 +13,7 @@ use rehang_os::Kernel;
 use rehang_runner::binaries::{fakes, workers};
 use rehang_runner::kernel::kernel;
 use rehang_runner::pool::Pool;
+use rehang_runner::unit::{Alike, Unit};
 use rehang_scenario::text::{counted, duration};
 use rehang_scenario::{Scenario, Stage, Terminal};
 use rehang_stage::bare::{self, Bare};
@@ -246,7 +247,7 @@ fn why(out: &mut dyn Write) -> Result<(), CommandError> {
 /// The whole matrix in lockstep, and what memory it took.
 fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     let select = Select::default();
-    let selected = select.select(&[Stage::Lockstep])?;
+    let mut selected = select.select(&[Stage::Lockstep])?;
     let pool = Pool::new(workers(None)?);
     let selected_kib = peak_kib()?;
     let outcome = run(&pool, &selected.units, true)?;
@@ -261,6 +262,21 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
         counted(pool.jobs(), "worker")
     )?;
     drop(outcome);
+    let once = peak_kib()?;
+    for _ in 0..2 {
+        run(&pool, &selected.units, true)?;
+    }
+    let thrice = peak_kib()?;
+    selected.units.iter_mut().for_each(Unit::share);
+    let sharing = run(&pool, &selected.units, true)?;
+    let shared = sharing.cells.iter().filter(|cell| cell.alike == Alike::Shared).count();
+    writeln!(
+        out,
+        "    {:.0}/s where {} share the trace of none, as `rehang run` has it",
+        cells as f64 / (sharing.wall_ms.max(1) as f64 / 1_000.0),
+        counted(shared, "cell")
+    )?;
+    drop(sharing);
     let fakes = fakes()?;
     // as the workers are
     let measured = std::thread::scope(|scope| {
@@ -284,11 +300,6 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
         requests.us,
         cell_us - measured.us(),
     )?;
-    let once = peak_kib()?;
-    for _ in 0..2 {
-        run(&pool, &selected.units, true)?;
-    }
-    let thrice = peak_kib()?;
     line(out, "the runner's peak memory", &format!("{} MiB", once / 1024), "≤ 64 MiB", once <= 64 * 1024)?;
     writeln!(
         out,

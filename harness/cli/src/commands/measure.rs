@@ -32,6 +32,9 @@ pub struct Determinism {
     /// Play the cycle of every claimed lasso once more, as `rehang run --paranoid` does.
     #[arg(long)]
     pub paranoid: bool,
+    /// Run all cells in lockstep, as `rehang run --no-share` does.
+    #[arg(long)]
+    pub no_share: bool,
 }
 
 impl Determinism {
@@ -42,7 +45,12 @@ impl Determinism {
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         self.stage.is_of_cells(&self.select.filter)?;
         let mut selected = self.select.select(self.stage.stages())?;
-        selected.units.iter_mut().for_each(|unit| unit.paranoid = self.paranoid);
+        for unit in &mut selected.units {
+            unit.paranoid = self.paranoid;
+            if !self.no_share {
+                unit.share();
+            }
+        }
         let mut hashes: BTreeMap<String, String> = BTreeMap::new();
         let (mut cells, mut differ, mut faults) = (0_u64, 0_u64, 0_u64);
         for round in 0..self.runs {

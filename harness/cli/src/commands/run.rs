@@ -63,6 +63,12 @@ pub struct Run {
     /// Builds with debug assertions always do.
     #[arg(long)]
     pub paranoid: bool,
+    /// Run all cells in lockstep.
+    ///
+    /// Otherwise those whose trace is that of `none` on sim, since their strategy does nothing there, share its trace in
+    /// lockstep; one in eight of them is run all the same, and compared.
+    #[arg(long)]
+    pub no_share: bool,
     /// Whether every order is tried.
     #[command(flatten)]
     pub orders: Orders,
@@ -115,6 +121,9 @@ impl Run {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
             unit.paranoid = self.paranoid;
             unit.begin = rehang_scenario::VTime(self.begin);
+            if !self.no_share {
+                unit.share();
+            }
         }
         for problems in &selected.problems {
             complain!("{}", terminal::dense(problems, style).trim_end());

@@ -3,22 +3,19 @@
 //! Invariant: `none` runs first in each arm, since every other cell is judged beside it; the control arm runs
 //! before the main arm, since bounds start from how long a healthy run takes.
 
-use crate::kernel::KernelError;
+mod play;
+
+pub use play::run;
+
 use rehang_accept::Seen;
-use rehang_judge::meets::{self, meets};
+use rehang_judge::Row;
 use rehang_judge::score::{Scoreboard, Share};
-use rehang_judge::{CellFacts, Row, Verdict, timeline};
-use rehang_os::Kernel;
 use rehang_scenario::cells::{Cell, CellId};
-use rehang_scenario::{Arm, Expect, Order, Scenario, Span, Stage, Terminal, TieChoice, VTime};
-use rehang_stage::{Job, JudgedError, Proofs, RunError, STEPS_MAX, Setting, judged};
-use rehang_trace::{Trace, ndjson};
+use rehang_scenario::{Arm, Expect, Order, Scenario, Stage, Terminal, TieChoice, VTime};
+use rehang_stage::{Job, Proofs, STEPS_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
-/// The baseline.
-const NONE: &str = "none";
 /// Columns of the timelines in answers: a worker does not know the terminal, and a report cuts them to its own width.
 pub const TIMELINE_WIDTH: usize = 200;
 
@@ -48,7 +45,12 @@ pub struct Unit {
     pub paranoid: bool,
     /// Steps after which a cell is given up.
     pub steps_max: u64,
+    /// In lockstep, what has the trace of `none` on sim shares it, but for a sample of [`SAMPLE`].
+    pub shares: bool,
 }
+
+/// Of how many cells that could share a trace one is run all the same, and compared.
+pub const SAMPLE: u64 = 8;
 
 impl Unit {
     /// A scenario alone, without a control arm: on its first terminal, with its first seed.
@@ -65,12 +67,25 @@ impl Unit {
             begin: VTime::ZERO,
             paranoid: false,
             steps_max: STEPS_MAX,
+            shares: false,
         }
+    }
+
+    /// Lets its cells share traces in lockstep, if it is played under no chosen order and its scenario on sim too.
+    pub fn share(&mut self) {
+        let only = self.main.stages.as_ref().is_none_or(|stages| stages.only.contains(&Stage::Sim));
+        self.shares = only && self.order.is_plain();
     }
 
     /// How many runs of cells it has: each cell counts once per stage.
     pub fn runs(&self) -> u64 {
         (self.cells.len() * self.stages.len()) as u64
+    }
+
+    fn job<'j>(&self, scenario: &'j Scenario, stack: &'j str, choices: &'j [TieChoice]) -> Job<'j> {
+        let (terminal, seed, begin) = (self.terminal, self.order.seed, self.begin);
+        let proofs = if self.paranoid { Proofs::Replayed } else { Proofs::default() };
+        Job { choices, begin, proofs, steps_max: self.steps_max, ..Job::new(scenario, stack, terminal, seed) }
     }
 }
 
@@ -113,6 +128,8 @@ pub struct CellAnswer {
     pub row: Option<Row>,
     /// What it adds to the scoreboard, if it counts; `None` if rehang itself failed.
     pub share: Option<Share>,
+    /// Whether it has the trace of `none` by itself.
+    pub alike: Alike,
     /// What is not as expected, a line each.
     pub mismatches: Vec<String>,
     /// A hang where none was expected.
@@ -133,6 +150,19 @@ pub struct CellAnswer {
     pub seen: Option<Seen>,
 }
 
+/// Whether a cell in lockstep may share the trace of `none`: whether it has that one on sim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alike {
+    /// It may not, or it was not asked for: the cell was run.
+    #[default]
+    No,
+    /// It may, and the cell was run all the same, and compared.
+    Sampled,
+    /// It may: the cell was not run here.
+    Shared,
+}
+
 impl CellAnswer {
     /// Whether the cell is not as expected, for whatever reason.
     pub fn is_failure(&self) -> bool {
@@ -146,29 +176,6 @@ impl CellAnswer {
         lines.extend(self.differs.iter().map(|d| format!("not the trace of the other stage: {d}")));
         lines
     }
-}
-
-/// Runs a unit. Each stage gets its kernel from `kernel`.
-pub fn run(unit: &Unit, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, KernelError>) -> Answer {
-    let mut answer = Answer::default();
-    let mut first: BTreeMap<String, First> = BTreeMap::new();
-    for &stage in &unit.stages {
-        let mut kernel = match kernels(stage) {
-            Ok(kernel) => kernel,
-            Err(error) => {
-                let fault = error.to_string();
-                answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, stage, fault.clone())));
-                continue;
-            }
-        };
-        let mut runner = Runner { unit, stage, kernel: kernel.as_mut(), healthy: Span::ZERO };
-        for arm in [Arm::Control, Arm::Main] {
-            runner.arm(arm, &mut first, &mut answer);
-        }
-    }
-    let place = |cell: &CellAnswer| unit.cells.iter().position(|wanted| wanted.id == cell.id);
-    answer.cells.sort_by_key(place);
-    answer
 }
 
 /// The cells of a unit whose worker broke off.
@@ -187,6 +194,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         title: unit.main.title.clone(),
         row: None,
         share: None,
+        alike: Alike::No,
         mismatches: Vec::new(),
         unexpected_hang: false,
         fault: Some(fault),
@@ -197,152 +205,6 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         trace: None,
         seen: None,
     }
-}
-
-struct Runner<'a> {
-    unit: &'a Unit,
-    stage: Stage,
-    kernel: &'a mut dyn Kernel,
-    healthy: Span,
-}
-
-/// What a cell was on the first stage.
-struct First {
-    /// Its trace, if another stage follows.
-    trace: Option<Trace>,
-    sha: String,
-}
-
-struct Ran {
-    trace: Trace,
-    verdict: Verdict,
-    facts: CellFacts,
-    wall_us: u64,
-}
-
-impl Runner<'_> {
-    fn arm(&mut self, arm: Arm, first: &mut BTreeMap<String, First>, answer: &mut Answer) {
-        let wanted: Vec<&Wanted> = self.unit.cells.iter().filter(|wanted| wanted.arm == arm).collect();
-        let scenario = match arm {
-            Arm::Main => Some(&self.unit.main),
-            Arm::Control => self.unit.control.as_ref(),
-        };
-        let Some(scenario) = scenario.filter(|_| !wanted.is_empty() || arm == Arm::Control) else { return };
-        let baseline = match self.cell(scenario, NONE, &[], arm, None) {
-            Ok(ran) => ran,
-            Err(error) => {
-                let failed = |wanted: &&Wanted| self.failed(wanted, &error);
-                answer.cells.extend(wanted.iter().map(failed));
-                return;
-            }
-        };
-        if baseline.verdict.outcome.word() == "completed" {
-            self.healthy = Span(baseline.verdict.virtual_ms());
-        }
-        for wanted in wanted {
-            let ran = match wanted.strategy.as_str() {
-                NONE if self.unit.order.is_plain() => None,
-                stack => match self.cell(scenario, stack, self.unit.order.choices(), arm, Some(&baseline.verdict)) {
-                    Ok(ran) => Some(ran),
-                    Err(error) => {
-                        answer.cells.push(self.failed(wanted, &error));
-                        continue;
-                    }
-                },
-            };
-            let ran = ran.as_ref().unwrap_or(&baseline);
-            // an order that was chosen for one stack compares no stacks
-            if self.unit.order.is_plain() && !first.contains_key(&wanted.id) {
-                answer.score.add(&ran.facts, &ran.verdict, &baseline.verdict);
-            }
-            answer.cells.push(self.show(wanted, ran, &baseline.verdict, first));
-        }
-    }
-
-    fn failed(&self, wanted: &Wanted, error: &JudgedError) -> CellAnswer {
-        let misfit = matches!(error, JudgedError::Run(RunError::Order(_))).then(|| error.to_string());
-        CellAnswer { misfit, ..failed(self.unit, wanted, self.stage, error.to_string()) }
-    }
-
-    fn cell(
-        &mut self,
-        scenario: &Scenario,
-        stack: &str,
-        choices: &[TieChoice],
-        arm: Arm,
-        none: Option<&Verdict>,
-    ) -> Result<Ran, JudgedError> {
-        let (terminal, seed, begin) = (self.unit.terminal, self.unit.order.seed, self.unit.begin);
-        let proofs = if self.unit.paranoid { Proofs::Replayed } else { Proofs::default() };
-        let steps_max = self.unit.steps_max;
-        let job = Job { choices, begin, proofs, steps_max, ..Job::new(scenario, stack, terminal, seed) };
-        let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
-        let began = Instant::now();
-        let played = judged(self.kernel, &job, &setting, none)?;
-        let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
-    }
-
-    fn show(&self, wanted: &Wanted, ran: &Ran, none: &Verdict, first: &mut BTreeMap<String, First>) -> CellAnswer {
-        let sha = ndjson::sha256(&ran.trace);
-        let found = meets(&ran.verdict, Some(none), &wanted.expect);
-        let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
-        let seen = (!found.is_empty()).then(|| Seen::of(&ran.verdict, none));
-        let mismatches: Vec<String> = found.into_iter().map(|mismatch| mismatch.line).collect();
-        let mut row = Row::new(&ran.facts, &ran.verdict, sha.clone(), ran.wall_us, mismatches.is_empty());
-        if wanted.arm == Arm::Control {
-            row.scenario.push_str("::control");
-        }
-        let differs = match first.get(&wanted.id) {
-            Some(First { trace, sha: other }) if *other != sha => {
-                Some(difference(trace.as_ref().unwrap_or(&ran.trace), &ran.trace))
-            }
-            Some(_) => None,
-            None => {
-                let trace = (self.unit.stages.len() > 1).then(|| ran.trace.clone());
-                first.insert(wanted.id.clone(), First { trace, sha });
-                None
-            }
-        };
-        let show = !mismatches.is_empty() || differs.is_some() || self.unit.keep_traces;
-        let trace = self.unit.keep_traces.then(|| {
-            let mut out = Vec::new();
-            let header = ran.facts.header();
-            match ndjson::write(&header, &ran.trace, &mut out) {
-                Ok(()) => String::from_utf8_lossy(&out).into_owned(),
-                Err(error) => error.to_string(),
-            }
-        });
-        CellAnswer {
-            id: wanted.id.clone(),
-            arm: wanted.arm,
-            stage: self.stage,
-            mechanism: ran.facts.mechanism.clone(),
-            title: self.unit.main.title.clone(),
-            row: Some(row),
-            share: Some(Share::of(&ran.facts, &ran.verdict, none)),
-            mismatches,
-            unexpected_hang,
-            fault: None,
-            misfit: None,
-            differs,
-            timeline: show.then(|| timeline::timeline(&ran.trace, TIMELINE_WIDTH)),
-            story: show.then(|| timeline::story(&ran.trace, TIMELINE_WIDTH)),
-            trace,
-            seen,
-        }
-    }
-}
-
-/// The first event in which two traces of one cell differ.
-fn difference(a: &Trace, b: &Trace) -> String {
-    let at = a.events.iter().zip(&b.events).position(|(a, b)| a != b).unwrap_or(a.events.len().min(b.events.len()));
-    let show = |trace: &Trace| {
-        let event = trace.events.get(at);
-        let text = event.map(|event| serde_json::to_string(event).unwrap_or_default());
-        timeline::cut(&text.unwrap_or_else(|| "the end".to_owned()), 400)
-    };
-    format!("event {}: {} / {}", at + 1, show(a), show(b))
 }
 
 /// The units of cells, in order.
@@ -370,6 +232,7 @@ pub fn units<'a>(
                 cells: Vec::new(),
                 keep_traces: false,
                 paranoid: false,
+                shares: false,
                 steps_max: STEPS_MAX,
                 begin: VTime::ZERO,
             });
@@ -399,3 +262,6 @@ fn played(scenario: &Scenario) -> Scenario {
 fn expected(rule: &Expect) -> Expect {
     Expect { strategies: Vec::new(), terminals: Vec::new(), seeds: Vec::new(), ..rule.clone() }
 }
+
+#[cfg(test)]
+mod tests;
