@@ -1,15 +1,16 @@
 //! What the scenario format must know of strategies, answered by the strategies' catalogue.
 //!
 //! Invariant: the matrix of an agent comes from the strategy crate; only stacks that a user names are added. What was
-//! answered once is remembered: a corpus asks the same of the same few names in each of its files.
+//! answered once is remembered: a corpus asks the same of the same few names and agents in each of its files.
 
+use foldhash::fast::FixedState;
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, DoesNotFit, Named, Unknown};
 use rehang_scenario::text::did_you_mean;
-use rehang_strategy as strategy;
+use rehang_strategy::{self as strategy, Wire};
 use rehang_strategy::spec::{SpecError, Why};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The strategies of this build.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +20,9 @@ pub struct Strategies {
     /// What patterns name.
     resolved: RefCell<BTreeMap<String, Result<Named, Unknown>>>,
     /// By pattern, which stacks are meant by it.
-    meant: RefCell<BTreeMap<String, BTreeMap<String, bool>>>,
+    meant: RefCell<HashMap<String, HashMap<String, bool, FixedState>, FixedState>>,
+    /// The matrix of agents with these wires.
+    matrices: RefCell<BTreeMap<Vec<Wire>, Vec<String>>>,
 }
 
 impl Strategies {
@@ -74,6 +77,11 @@ impl Catalogue for Strategies {
     }
 
     fn stacks(&self, agent: &Agent) -> Vec<String> {
+        // whether a strategy has a seat depends on them alone
+        let wires = agent.wires();
+        if let Some(known) = self.matrices.borrow().get(&wires) {
+            return known.clone();
+        }
         let mut stacks = strategy::matrix(agent);
         for name in self.named.iter().filter(|name| strategy::stack(name).is_ok() && self.fits(name, agent).is_ok()) {
             // `auto-answer@r1` means the placements that are there already
@@ -81,6 +89,7 @@ impl Catalogue for Strategies {
                 stacks.push(name.clone());
             }
         }
+        self.matrices.borrow_mut().insert(wires, stacks.clone());
         stacks
     }
 

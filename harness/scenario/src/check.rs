@@ -325,10 +325,8 @@ impl Usage {
                 continue;
             }
             let used = matrix.stacks.iter().any(|stack| catalogue.matches(pattern, stack));
-            let label = match catalogue.fits(pattern, &matrix.scenario.agent) {
-                Err(why) if !used => why.to_string(),
-                _ => "not in this file's matrix".to_owned(),
-            };
+            let unfit = if used { None } else { catalogue.fits(pattern, &matrix.scenario.agent).err() };
+            let label = unfit.map_or("not in this file's matrix".to_owned(), |why| why.to_string());
             let message = format!("no cell of this file runs `{}`", shown(pattern));
             self.word(matrix, path, &format!("strategies.{j}"), used, message, label);
         }
