@@ -5,6 +5,9 @@
 //! written down twice. A text that says that a user did *not* do something (PawWork's "Question cancelled before the
 //! user answered it.", Claude Code 2.1.329's "The user did not answer the questions.") has no entry here.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 /// What a text says that the user did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Deed {
@@ -145,8 +148,12 @@ pub fn said_in_result(text: &str) -> impl Iterator<Item = &'static Attribution> 
 
 /// What any other text (a line of output, an event, a report) says that the user did, quoted or not.
 pub fn said_in(text: &str) -> impl Iterator<Item = &'static Attribution> {
-    TEXTS.iter().filter(move |said| text.contains(said.text))
+    let may_say = WORDS.iter().any(|word| word.find(text.as_bytes()).is_some());
+    TEXTS.iter().filter(move |said| may_say && text.contains(said.text))
 }
+
+/// Each text has one of these words in it, and few others have: they are all that is looked for in most.
+static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [" user", "User "].map(|word| Finder::new(word)));
 
 #[cfg(test)]
 mod tests {
@@ -187,6 +194,7 @@ mod tests {
         for said in TEXTS {
             assert!(![said.text, said.dialect, said.source].contains(&""), "{said:?}");
             assert_eq!(TEXTS.iter().filter(|other| other.text == said.text).count(), 1, "{said:?}");
+            assert!(said_in(said.text).any(|found| found == said), "{said:?}");
         }
     }
 }
