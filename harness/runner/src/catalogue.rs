@@ -7,8 +7,8 @@ use foldhash::fast::FixedState;
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, DoesNotFit, Named, Unknown};
 use rehang_scenario::text::did_you_mean;
-use rehang_strategy::{self as strategy, Wire};
 use rehang_strategy::spec::{SpecError, Why};
+use rehang_strategy::{self as strategy, Wire};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 

@@ -5,7 +5,7 @@
 
 use super::super::hub::Hub;
 use super::WINDOW;
-use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose};
+use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose_only};
 use rehang_scenario::{Canon, VTime};
 
 /// The greatest age that a rule of the diagnosis asks for: twice the silence of [`Limits`].
@@ -35,7 +35,7 @@ impl Glance {
     /// Takes the second snapshot if it is due; returns what both mean.
     pub fn end(&mut self, hub: &mut Hub<'_>) -> Option<Diagnosis> {
         let (before, _) = self.under_way.take_if(|(_, due)| *due <= hub.now)?;
-        Some(diagnose(&before, &hub.evidence_now(), &Limits::default()))
+        Some(diagnose_only(&before, &hub.evidence_now(), &Limits::default()))
     }
 
     /// Writes what a later look can show of the past; nothing for a strategy that never looked.
