@@ -11,7 +11,6 @@ use rehang_runner::corpus::Corpus;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::run;
 use rehang_runner::select::Selection;
-use rehang_runner::unit::CellAnswer;
 use rehang_scenario::{Arm, Stage, Style};
 use rehang_trace::{Event, Fact, Trace, What, ndjson};
 use std::path::{Path, PathBuf};
@@ -30,7 +29,8 @@ fn main() -> ExitCode {
     let args = Arguments::from_args();
     let exe = std::env::current_exe().expect("a test knows its own binary");
     let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes"));
-    let pool = Arc::new(Pool::new(Workers { exe, fakes, jobs: 1 }));
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = Arc::new(Pool::new(Workers { exe, fakes, jobs }));
     let mut trials = Vec::new();
     let mut trial = |name: &str, test: fn(&Stand) -> Result<(), Failed>| {
         let pool = pool.clone();
@@ -359,11 +359,9 @@ impl Stand {
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
-        let mut cells: Vec<CellAnswer> = Vec::new();
-        for _ in 0..2 {
-            let outcome = run::run(&self.pool, &selected.units, &|_| {}).map_err(|e| e.to_string())?;
-            cells.extend(outcome.cells.into_iter().filter(|cell| cell.arm == Arm::Main));
-        }
+        let twice = [&selected.units[..], &selected.units].concat();
+        let outcome = run::run(&self.pool, &twice, &|_| {}).map_err(|e| e.to_string())?;
+        let cells = outcome.cells.into_iter().filter(|cell| cell.arm == Arm::Main);
         let name = format!("{} under {stack} at {terminal}", path.file_stem().unwrap_or_default().display());
         let mut all: Vec<Cell> = Vec::new();
         for cell in cells {

@@ -9,7 +9,8 @@ use rehang_runner::pool::{Pool, Workers};
 use rehang_scenario::{Stage, to_toml};
 use rehang_search::case::NONE;
 use rehang_search::limits::rng;
-use rehang_search::torture::{Found, Order, counting, examine, orders};
+use rehang_search::torture::{Answer, Found, Order, counting, examine, orders};
+use rehang_stage::threads::in_parallel;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -35,32 +36,47 @@ fn main() -> ExitCode {
 fn hostile() -> Result<(), Failed> {
     let exe = std::env::current_exe()?;
     let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes"));
-    let pool = Pool::new(Workers { exe, fakes, jobs: 1 });
-    let mut found = Found::default();
-    for nth in 0..HOSTILE {
-        for order in orders(1, nth, &[Stage::Sim, Stage::Lockstep]) {
-            found.take(nth, &order, ask(&pool, &order));
-        }
-    }
-    clean(&found)
+    let pool = Pool::new(Workers { exe, fakes, jobs: processors() });
+    let of_one = |nth| orders(1, nth, &[Stage::Sim, Stage::Lockstep]).into_iter().map(move |order| (nth, order));
+    clean(&found((0..HOSTILE).flat_map(of_one), &|order| ask(&pool, order)))
 }
 
 /// Counters, people who come late, faults of the Nth event and growing back-off never give a false proof.
 fn patience() -> Result<(), Failed> {
-    let mut found = Found::default();
-    for seed in 0..COUNTING {
+    let of_seed = |seed| {
         let mut source = rng(seed);
         let scenario = counting(&mut source).scenario;
         let matrix = rehang_strategy::matrix(&scenario.agent);
-        let stacks = vec![NONE.to_owned(), source.pick(&matrix)];
-        let order = Order { scenario, stacks, stages: vec![Stage::Sim], steps_max: STEPS };
-        let mut kernels = |stage| kernel(stage, Path::new(""));
-        found.take(seed, &order, examine(&order, &mut kernels));
-    }
+        // each stack is an order of its own, since a cell that counts may take half as long as all others
+        let stacks = match source.pick(&matrix) {
+            other if other == NONE => vec![vec![other.clone(), other]],
+            other => vec![vec![NONE.to_owned()], vec![other]],
+        };
+        let order =
+            move |stacks| Order { scenario: scenario.clone(), stacks, stages: vec![Stage::Sim], steps_max: STEPS };
+        stacks.into_iter().map(move |stacks| (seed, order(stacks)))
+    };
+    let play = |order: &Order| examine(order, &mut |stage| kernel(stage, Path::new("")));
+    let found = found((0..COUNTING).flat_map(of_seed), &play);
     if found.tally.lassos < LASSOS {
         return Err(format!("only {} lassos were checked", found.tally.lassos).into());
     }
     clean(&found)
+}
+
+/// What was found in these, each with the number that it was drawn by: played side by side, taken in their order.
+fn found(orders: impl Iterator<Item = (u64, Order)>, play: &(dyn Fn(&Order) -> Answer + Sync)) -> Found {
+    let mut orders: Vec<_> = orders.map(|(nth, order)| (nth, order, None)).collect();
+    in_parallel(processors(), &mut orders, |(_, order, answer)| *answer = Some(play(order)));
+    let mut found = Found::default();
+    for (nth, order, answer) in orders {
+        found.take(nth, &order, answer.expect("all were played"));
+    }
+    found
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn clean(found: &Found) -> Result<(), Failed> {

@@ -25,7 +25,7 @@ const RUNNER: &str = "__runner";
 /// What makes this program one test; its name follows.
 const TRIAL: &str = "__trial";
 /// How many tests run at once: they wait for their windows more than they compute.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 8;
 
 const AGENT: &str = r#"
 name   = "small"
