@@ -153,7 +153,7 @@ pub fn said_in(text: &str) -> impl Iterator<Item = &'static Attribution> {
 }
 
 /// Each text has one of these words in it, and few others have: they are all that is looked for in most.
-static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [" user", "User "].map(|word| Finder::new(word)));
+static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [" user", "User "].map(Finder::new));
 
 #[cfg(test)]
 mod tests {
