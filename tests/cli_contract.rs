@@ -147,6 +147,7 @@ fn json() -> Result<(), Failed> {
             "unexpected_hang",
             "differs",
             "share",
+            "alike",
         ];
         for object in &objects {
             let names: Vec<&str> = object.as_object().ok_or("no object")?.keys().map(String::as_str).collect();
