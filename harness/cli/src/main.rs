@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-/// A cell makes and drops some thousand small texts: with this allocator the matrix on sim takes a sixth less.
+/// A cell makes and drops some thousand small texts: with this allocator the matrix on sim takes a seventh less.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -86,7 +86,6 @@ struct Ran {
     verdict: Verdict,
     facts: CellFacts,
     wall_us: u64,
-    alike: Alike,
 }
 
 impl<'u> Runner<'u> {
@@ -131,7 +130,7 @@ impl<'u> Runner<'u> {
                         _ => self.cell(scenario, stack, self.unit.order.choices(), arm, Some(&baseline)),
                     };
                     match ran {
-                        Ok(ran) => Some(Ran { alike, ..ran }),
+                        Ok(ran) => Some(ran),
                         Err(error) => {
                             answer.cells.push(self.failed(wanted, &error));
                             continue;
@@ -147,7 +146,8 @@ impl<'u> Runner<'u> {
             if self.unit.order.is_plain() && known.scored.insert(wanted.id.clone()) {
                 answer.score.add(&ran.facts, &ran.verdict, &baseline.verdict);
             }
-            answer.cells.push(self.show(wanted, ran, &baseline, &mut known.first));
+            let shown = self.show(wanted, ran, &baseline, alike, &mut known.first);
+            answer.cells.push(shown);
         }
     }
 
@@ -197,7 +197,7 @@ impl<'u> Runner<'u> {
                 (Rc::new(trace), sha)
             }
         };
-        Ok(Ran { trace, sha, verdict, facts, wall_us, alike: Alike::No })
+        Ok(Ran { trace, sha, verdict, facts, wall_us })
     }
 
     /// A cell that is not run: the trace of `none`, judged as its own.
@@ -206,11 +206,18 @@ impl<'u> Runner<'u> {
         let facts = facts(&self.unit.job(scenario, stack, &[]), &self.setting(arm));
         let verdict = judge(&none.trace, &facts, Some(&none.verdict))?;
         let (trace, sha, wall_us) = (Rc::clone(&none.trace), none.sha.clone(), micros(began));
-        Ok(Ran { trace, sha, verdict, facts, wall_us, alike: Alike::Shared })
+        Ok(Ran { trace, sha, verdict, facts, wall_us })
     }
 
-    fn show(&self, wanted: &Wanted, ran: &Ran, none: &Ran, first: &mut BTreeMap<String, First>) -> CellAnswer {
-        let Ran { trace, sha, verdict, facts, wall_us, alike } = ran;
+    fn show(
+        &self,
+        wanted: &Wanted,
+        ran: &Ran,
+        none: &Ran,
+        alike: Alike,
+        first: &mut BTreeMap<String, First>,
+    ) -> CellAnswer {
+        let Ran { trace, sha, verdict, facts, wall_us } = ran;
         let found = meets(verdict, Some(&none.verdict), &wanted.expect);
         let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
         let seen = (!found.is_empty()).then(|| Seen::of(verdict, &none.verdict));
@@ -228,7 +235,7 @@ impl<'u> Runner<'u> {
                 let kept = (self.unit.stages.len() > 1).then(|| Rc::clone(trace));
                 first.insert(wanted.id.clone(), First { trace: kept, sha: sha.clone() });
                 // in lockstep alone, the trace of `none` is what it has on sim
-                (*alike == Alike::Sampled && *sha != none.sha).then(|| difference(&none.trace, trace))
+                (alike == Alike::Sampled && *sha != none.sha).then(|| difference(&none.trace, trace))
             }
         };
         let show = !mismatches.is_empty() || differs.is_some() || self.unit.keep_traces;
@@ -248,7 +255,7 @@ impl<'u> Runner<'u> {
             title: self.unit.main.title.clone(),
             row: Some(row),
             share: Some(Share::of(facts, verdict, &none.verdict)),
-            alike: *alike,
+            alike,
             mismatches,
             unexpected_hang,
             fault: None,
