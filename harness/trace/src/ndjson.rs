@@ -200,7 +200,7 @@ pub enum ReadError {
 fn encode(event: &Event, line: &mut Vec<u8>) {
     // Events hold only strings, numbers and JSON values, all of which can be written to memory.
     let written = serde_json::to_writer(&mut *line, event);
-    debug_assert!(written.is_ok());
+    assert!(written.is_ok(), "{:?}", written.err());
     line.push(b'\n');
 }
 

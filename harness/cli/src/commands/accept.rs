@@ -79,7 +79,6 @@ pub fn run(run: &Run) -> Result<Code, CommandError> {
     let corpus = Corpus::read_uncovered(&paths);
     let mut selected = select.select(run.stage.stages())?;
     for unit in &mut selected.units {
-        unit.paranoid = run.paranoid;
         unit.begin = VTime(run.begin);
     }
     for problem in &selected.problems {

@@ -70,9 +70,6 @@ pub struct Explore {
     /// Search against this strategy alone, or a stack of them: `guard`, `idle@off+wall(cap=1h)`.
     #[arg(long, value_name = "STACK", value_parser = super::reproduce::stack)]
     pub against: Option<String>,
-    /// Play the cycle of every claimed lasso once more. On sim a search always does.
-    #[arg(long)]
-    pub paranoid: bool,
     /// Instead of a search: every order of the cells of this scenario, as `rehang run --orders` does.
     #[arg(long, value_name = "FILTER", conflicts_with_all = ["steps", "how_long", "seed", "out", "stage", "against"])]
     pub orders: Option<String>,
@@ -179,7 +176,7 @@ impl Explore {
                 expect: rehang_search::case::any_end(),
             });
             let unit = Unit::of("explored", scenario, &stages, wanted.collect());
-            Unit { paranoid: true, steps_max: rehang_search::explore::STEPS, ..unit }
+            Unit { steps_max: rehang_search::explore::STEPS, ..unit }
         });
         let outcome = crate::bars::run(pool, &units.collect::<Vec<_>>(), true)?;
         for cell in outcome.cells {

@@ -29,9 +29,6 @@ pub struct Determinism {
     /// Where.
     #[arg(long, value_enum, default_value_t = Where::Lockstep)]
     pub stage: Where,
-    /// Play the cycle of every claimed lasso once more, as `rehang run --paranoid` does.
-    #[arg(long)]
-    pub paranoid: bool,
     /// Run all cells in lockstep, as `rehang run --no-share` does.
     #[arg(long)]
     pub no_share: bool,
@@ -46,7 +43,6 @@ impl Determinism {
         self.stage.is_of_cells(&self.select.filter)?;
         let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
-            unit.paranoid = self.paranoid;
             if !self.no_share {
                 unit.share();
             }

@@ -58,11 +58,6 @@ pub struct Run {
     /// Which these are is kept in rehang's cache, in last-run.json.
     #[arg(long, conflicts_with_all = ["filter", "scenarios", "shard"])]
     pub last_failed: bool,
-    /// Play the cycle of every claimed lasso once more. A cycle that differs then is an internal error (exit 70).
-    ///
-    /// Builds with debug assertions always do.
-    #[arg(long)]
-    pub paranoid: bool,
     /// Run all cells in lockstep.
     ///
     /// Otherwise those whose trace is that of `none` on sim, since their strategy does nothing there, share its trace in
@@ -119,7 +114,6 @@ impl Run {
         let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
-            unit.paranoid = self.paranoid;
             unit.begin = rehang_scenario::VTime(self.begin);
             if !self.no_share {
                 unit.share();

@@ -12,7 +12,7 @@ use rehang_judge::Row;
 use rehang_judge::score::{Scoreboard, Share};
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Order, Scenario, Stage, Terminal, TieChoice, VTime};
-use rehang_stage::{Job, Proofs, STEPS_MAX};
+use rehang_stage::{Job, STEPS_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,8 +41,6 @@ pub struct Unit {
     pub keep_traces: bool,
     /// The instant at which virtual time begins.
     pub begin: VTime,
-    /// The cycle of every lasso is played once more, in builds without debug assertions too.
-    pub paranoid: bool,
     /// Steps after which a cell is given up.
     pub steps_max: u64,
     /// In lockstep, what has the trace of `none` on sim shares it, but for a sample of [`SAMPLE`].
@@ -65,7 +63,6 @@ impl Unit {
             cells,
             keep_traces: false,
             begin: VTime::ZERO,
-            paranoid: false,
             steps_max: STEPS_MAX,
             shares: false,
         }
@@ -84,8 +81,7 @@ impl Unit {
 
     fn job<'j>(&self, scenario: &'j Scenario, stack: &'j str, choices: &'j [TieChoice]) -> Job<'j> {
         let (terminal, seed, begin) = (self.terminal, self.order.seed, self.begin);
-        let proofs = if self.paranoid { Proofs::Replayed } else { Proofs::default() };
-        Job { choices, begin, proofs, steps_max: self.steps_max, ..Job::new(scenario, stack, terminal, seed) }
+        Job { choices, begin, steps_max: self.steps_max, ..Job::new(scenario, stack, terminal, seed) }
     }
 }
 
@@ -231,7 +227,6 @@ pub fn units<'a>(
                 stages,
                 cells: Vec::new(),
                 keep_traces: false,
-                paranoid: false,
                 shares: false,
                 steps_max: STEPS_MAX,
                 begin: VTime::ZERO,

@@ -11,22 +11,16 @@ use rehang_scenario::{Canon, Span, VTime};
 use rehang_trace::Event;
 
 /// How the proof of a lasso is treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Proofs {
     /// The first state that repeats ends the cell.
     Claimed,
     /// As `Claimed`, and then the cycle is played once more: it must bring the same events and the same state.
+    #[default]
     Replayed,
     /// None is claimed: the cell goes on to its end, its deadlock or its horizon. If such a run settles, a lasso that
     /// was claimed in it was false.
     Off,
-}
-
-impl Default for Proofs {
-    /// [`Proofs::Replayed`] in a build with debug assertions, else [`Proofs::Claimed`].
-    fn default() -> Proofs {
-        if cfg!(debug_assertions) { Proofs::Replayed } else { Proofs::Claimed }
-    }
 }
 
 /// Instants without a material event before states are compared: most runs end before that.

@@ -217,7 +217,7 @@ impl Actor for WrapperHost {
     }
 
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError> {
-        debug_assert_eq!(hub.actor, self.seat);
+        assert_eq!(hub.actor, self.seat, "an actor acts in its own name");
         // what becomes due by what it hears now is a step of its own: others may come between
         let was_due = self.host.deadline().is_some_and(|t| t <= hub.now);
         if self.reopen.is_some_and(|t| t <= hub.now) {
