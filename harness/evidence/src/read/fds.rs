@@ -7,7 +7,7 @@ use super::process::Stat;
 use crate::data::{Descriptor, Mode, Object, Pid, Watch};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The most descriptors of one process that are read.
 const MAX_FDS: usize = 16_384;
@@ -26,10 +26,18 @@ pub fn read(pid: Pid) -> (Vec<Descriptor>, bool) {
 /// All descriptors of a process with what they point to, and nothing else.
 pub fn links(pid: Pid) -> impl Iterator<Item = (i32, PathBuf)> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(MAX_FDS);
-    entries.filter_map(|entry| {
-        let fd = entry.file_name().to_str()?.parse().ok()?;
-        Some((fd, fs::read_link(entry.path()).ok()?))
-    })
+    let link = |entry: fs::DirEntry| match fs::read_link(entry.path()) {
+        // whoever may not read one may read none of them
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
+        link => Some(entry.file_name().to_str().and_then(|name| name.parse().ok()).zip(link.ok())),
+    };
+    entries.map_while(link).flatten()
+}
+
+/// The inode of the pipe or the socket that a link is to.
+pub fn channel_of(link: &Path) -> Option<u64> {
+    let text = link.to_str()?;
+    inode_of(text, "pipe:[").or_else(|| inode_of(text, "socket:["))
 }
 
 /// The inode in a link such as `pipe:[123]`.

@@ -24,7 +24,7 @@ use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use process::{All, Stat};
 pub use records::{CONTROL_ENV, MAX_TEXT, Story};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What to read beside the tree.
 #[derive(Debug, Clone, Default)]
@@ -76,13 +76,13 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     let own = process::net_namespace(snapshot.reader.pid);
     snapshot.sockets = net::sockets(snapshot.tree.values(), own, &mut snapshot.lacks);
     snapshot.locks = locks::read(&snapshot.tree);
-    around(&mut snapshot, &all, &tree);
+    let others = around(&mut snapshot, &all, &tree);
     if !snapshot.around.is_empty() {
         // those around it may wait for a peer
         let of_others = net::sockets(snapshot.around.values(), own, &mut Vec::new());
         snapshot.sockets.extend(of_others);
     }
-    unseen(&mut snapshot, &all);
+    unseen(&mut snapshot, &all, &others);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
         snapshot.agents = records::read(snapshot.related(), &snapshot.sockets, options.ask);
@@ -180,7 +180,8 @@ enum Shared {
 }
 
 /// Finds the processes outside the tree that share something with it, the ancestors, and all below who holds a lock.
-fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) {
+/// Returns the pipes and sockets of all others.
+fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) -> BTreeSet<u64> {
     let mut shared: BTreeSet<Shared> = BTreeSet::new();
     for fd in snapshot.tree.values().flat_map(|process| &process.fds) {
         match &fd.what {
@@ -217,40 +218,48 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) {
         }
     }
     wanted.retain(|pid| !tree.contains(pid));
-    for pid in all.keys().filter(|pid| !tree.contains(pid)) {
-        let shares = wanted.contains(pid) || fds::links(*pid).any(|(fd, link)| is_shared(*pid, fd, &link, &shared));
-        if !shares || snapshot.around.len() >= MAX_AROUND {
+    let mut others = BTreeSet::new();
+    for (pid, stat) in all.iter().filter(|(pid, _)| !tree.contains(pid)) {
+        let is_wanted = wanted.contains(pid);
+        if stat.is_of_kernel() && !is_wanted {
             continue;
         }
-        if let Some(process) = process::read(*pid, all, &snapshot.reader) {
-            snapshot.around.insert(*pid, process);
+        let mut links = (!is_wanted).then(|| fds::links(*pid)).into_iter().flatten();
+        let mut channels = Vec::new();
+        let mut is_one = |(fd, link): (i32, PathBuf)| {
+            channels.extend(fds::channel_of(&link));
+            is_shared(*pid, fd, &link, &shared)
+        };
+        let is_read = (is_wanted || links.any(&mut is_one)) && snapshot.around.len() < MAX_AROUND;
+        match is_read.then(|| process::read(*pid, all, &snapshot.reader)).flatten() {
+            Some(process) => drop(snapshot.around.insert(*pid, process)),
+            None => {
+                let unread = is_wanted.then(|| fds::links(*pid)).into_iter().flatten();
+                links.chain(unread).for_each(|(_, link)| channels.extend(fds::channel_of(&link)));
+                others.extend(channels);
+            }
         }
     }
+    others
 }
 
-/// Finds out which processes around the tree share something with one that is out of sight.
-fn unseen(snapshot: &mut Snapshot, all: &All) {
+/// Finds out which processes around the tree share something with one that is out of sight: `others` are the pipes and
+/// sockets of those.
+fn unseen(snapshot: &mut Snapshot, all: &All, others: &BTreeSet<u64>) {
     let in_sight = |pid: &Pid| snapshot.process(*pid).is_some();
     let parents: BTreeSet<Pid> = all.iter().filter(|(pid, _)| !in_sight(pid)).map(|(_, stat)| stat.parent()).collect();
-    let mut channels: BTreeMap<u64, Vec<Pid>> = BTreeMap::new();
-    for (pid, fd) in snapshot.around.values().flat_map(|process| process.fds.iter().map(|fd| (process.pid, fd))) {
-        let inodes = match &fd.what {
-            Object::Pipe { inode } => [Some(*inode), None],
-            Object::Socket { inode } => [Some(*inode), snapshot.sockets.get(inode).and_then(|socket| socket.peer)],
-            _ => [None, None],
-        };
-        for inode in inodes.into_iter().flatten() {
-            channels.entry(inode).or_default().push(pid);
-        }
-    }
-    let mut found: BTreeSet<Pid> = snapshot.around.keys().copied().filter(|pid| parents.contains(pid)).collect();
-    for pid in all.keys().filter(|pid| !in_sight(pid)) {
-        for (_, link) in fds::links(*pid) {
-            let Some(text) = link.to_str() else { continue };
-            let inode = fds::inode_of(text, "pipe:[").or_else(|| fds::inode_of(text, "socket:["));
-            found.extend(inode.and_then(|inode| channels.get(&inode)).into_iter().flatten());
-        }
-    }
+    let shares = |process: &Process| {
+        process.fds.iter().any(|fd| match &fd.what {
+            Object::Pipe { inode } => others.contains(inode),
+            Object::Socket { inode } => {
+                let peer = snapshot.sockets.get(inode).and_then(|socket| socket.peer);
+                others.contains(inode) || peer.is_some_and(|peer| others.contains(&peer))
+            }
+            _ => false,
+        })
+    };
+    let found = snapshot.around.values().filter(|one| parents.contains(&one.pid) || shares(one));
+    let found: Vec<Pid> = found.map(|one| one.pid).collect();
     for pid in found {
         if let Some(process) = snapshot.around.get_mut(&pid) {
             process.has_unseen = true;

@@ -205,6 +205,11 @@ impl Stat {
     pub fn parent(&self) -> Pid {
         self.number(1) as Pid
     }
+
+    /// Whether it is a thread of the kernel, which has no descriptors (`PF_KTHREAD`, include/linux/sched.h).
+    pub fn is_of_kernel(&self) -> bool {
+        self.number(6) & 0x0020_0000 != 0
+    }
 }
 
 /// What /proc/PID/status says: numbers in base 10, sets of signals in base 16.
