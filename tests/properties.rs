@@ -18,6 +18,7 @@ use rehang_search::case::{Case, NONE};
 use rehang_search::limits::rng;
 use rehang_search::mutate::fresh;
 use rehang_search::{Limits, shrink};
+use rehang_stage::threads::in_parallel;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
         Trial::test("lockstep_gives_the_trace_of_sim", || {
             let exe = std::env::current_exe().map_err(|e| e.to_string())?;
             let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes"));
-            let pool = Pool::new(Workers { exe, fakes, jobs: 1 });
+            let pool = Pool::new(Workers { exe, fakes, jobs: processors() });
             check(LOCKSTEP_CASES, |scenario| is_the_same_on_both(&pool, scenario))
         }),
     ];
@@ -129,26 +130,30 @@ fn held(is_so: bool, why: impl FnOnce() -> String) -> Holds {
     if is_so { Ok(()) } else { Err(why()) }
 }
 
-/// Tries a property on what failed before, then on random scenarios of each kind of agent; a failing scenario is made
-/// small and printed as a file.
-fn check(cases: u32, property: impl Fn(&Scenario) -> Holds) -> Result<(), Failed> {
+/// Tries a property on what failed before, then on random scenarios of each kind of agent, side by side; the first failing
+/// scenario is made small and printed as a file.
+fn check(cases: u32, property: impl Fn(&Scenario) -> Holds + Sync) -> Result<(), Failed> {
     let set = |name| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
     let (cases, seed) = (set("REHANG_CASES").unwrap_or(cases.into()), set("REHANG_SEED").unwrap_or(SEED));
     for case in failed_before()? {
         property(&case.scenario).map_err(|why| format!("{why}\n\n{}", to_toml(&case.scenario, None)))?;
     }
     let kinds = Kind::all();
-    for (nth, kind) in (0..cases).zip(kinds.iter().cycle()) {
+    let case = |(nth, kind): (u64, &Kind)| {
         let source: Rng = rng(seed.wrapping_mul(cases) + nth);
-        let case = fresh(&mut if nth % 2 == 0 { source } else { source.of_anything() }, *kind);
-        if let Err(why) = property(&case.scenario) {
-            let limits = Limits { plays: SMALLER, ..Limits::default() };
-            let small = shrink(&case, limits, &mut |case| property(&case.scenario).is_err()).case;
-            let why = property(&small.scenario).err().unwrap_or(why);
-            return Err(format!("{why}\n\n{}", to_toml(&small.scenario, None)).into());
-        }
-    }
-    Ok(())
+        fresh(&mut if nth % 2 == 0 { source } else { source.of_anything() }, *kind)
+    };
+    let mut tried: Vec<_> = (0..cases).zip(kinds.iter().cycle()).map(|of| (case(of), Ok(()))).collect();
+    in_parallel(processors(), &mut tried, |(case, holds)| *holds = property(&case.scenario));
+    let Some((case, Err(why))) = tried.into_iter().find(|(_, holds)| holds.is_err()) else { return Ok(()) };
+    let limits = Limits { plays: SMALLER, ..Limits::default() };
+    let small = shrink(&case, limits, &mut |case| property(&case.scenario).is_err()).case;
+    let why = property(&small.scenario).err().unwrap_or(why);
+    Err(format!("{why}\n\n{}", to_toml(&small.scenario, None)).into())
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The scenarios of the folder `properties`, by their names.
