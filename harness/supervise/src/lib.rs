@@ -658,6 +658,8 @@ impl Supervisor {
         }
         // the last words
         self.until(Duration::from_millis(500), || false)?;
+        // not everywhere does somebody above this process reap what it leaves
+        tree::reap();
         Ok(chosen())
     }
 
