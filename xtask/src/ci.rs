@@ -17,35 +17,15 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?;
     cmd!(sh, "cargo test --workspace --no-run").run()?;
     let rehang = tools::built(sh, false)?;
-    // the first tests wait for real time more than they compute: the main job has the processors meanwhile
-    let mut main_job = std::process::Command::from(cmd!(sh, "nice {rehang} run --stage both"));
-    let code = std::thread::scope(|scope| -> xshell::Result<u8> {
-        let main_job = scope.spawn(|| main_job.output());
-        cmd!(sh, "cargo test --workspace").run()?;
-        let output = main_job.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(told(output))
-    })?;
+    // one after the other: some tests play what spins, and others what must not be held up for long
+    println!("$ rehang run --stage both");
+    let code = tools::code(std::process::Command::from(cmd!(sh, "{rehang} run --stage both")).status());
+    cmd!(sh, "cargo test --workspace").run()?;
     if chromium::find().is_none() {
         eprintln!("{}", pictures::MISSING);
         return Ok(code);
     }
     Ok(code.max(pictures::pictures(sh, None)?))
-}
-
-/// Prints what the main job printed; returns its exit code.
-fn told(output: std::io::Result<std::process::Output>) -> u8 {
-    match output {
-        Ok(output) => {
-            println!("$ rehang run --stage both");
-            print!("{}", String::from_utf8_lossy(&output.stdout));
-            eprint!("{}", String::from_utf8_lossy(&output.stderr));
-            tools::code(Ok(output.status))
-        }
-        Err(error) => {
-            eprintln!("error: rehang run: {error}");
-            tools::code(Err(error))
-        }
-    }
 }
 
 /// The first package of the command and its fakes that the tests need with other features, and so with everything above it
