@@ -1,4 +1,4 @@
-//! What CI runs: formatting, lints, the tests, the main job, the pictures.
+//! What CI runs: formatting, lints, the main job, the tests, the pictures.
 
 use crate::{chromium, mutate, pictures, tools};
 use std::collections::BTreeSet;
