@@ -6,8 +6,6 @@ use xshell::{Shell, cmd};
 
 /// Runs all of it; returns 1 if the main job is not as expected.
 pub fn ci(sh: &Shell) -> xshell::Result<u8> {
-    // what is built once has no use for the parts of which the next build could be made
-    let _env = sh.push_env("CARGO_INCREMENTAL", "0");
     cmd!(sh, "cargo fmt --all --check").run()?;
     mutate::apply(sh)?;
     if let Some(package) = built_twice(sh)? {
