@@ -3,7 +3,7 @@
 //! Invariants: the pages are those that the repository has, with their links set to where they are in the book; mdBook is
 //! installed below `target` in one version, and nowhere else.
 
-use crate::tools;
+use crate::tools::{self, Profile};
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -85,7 +85,7 @@ fn inside(page: &str) -> String {
 
 /// The help of every command, a section each.
 fn help(sh: &Shell) -> xshell::Result<String> {
-    let rehang = tools::built(sh, false)?;
+    let rehang = tools::built(sh, Profile::Dev)?;
     let of = |command: &[&str]| -> xshell::Result<String> {
         let text = cmd!(sh, "{rehang} {command...} --help").env("COLUMNS", "90").quiet().read()?;
         Ok(format!("```text\n{}\n```\n", text.trim_end()))

@@ -1,6 +1,7 @@
 //! What CI runs: formatting, lints, the main job, the tests, the pictures.
 
-use crate::{chromium, mutate, pictures, tools};
+use crate::tools::{self, Profile};
+use crate::{chromium, mutate, pictures};
 use std::collections::BTreeSet;
 use xshell::{Shell, cmd};
 
@@ -14,7 +15,7 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     }
     cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?;
     cmd!(sh, "cargo test --workspace --no-run").run()?;
-    let rehang = tools::built(sh, false)?;
+    let rehang = tools::built(sh, Profile::Dev)?;
     // one after the other: some tests play what spins, and others what must not be held up for long
     println!("$ rehang run --stage both");
     let code = tools::code(std::process::Command::from(cmd!(sh, "{rehang} run --stage both")).status());

@@ -18,6 +18,7 @@ mod why;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use tools::Profile;
 use xshell::{Shell, cmd};
 
 /// The repository's own commands.
@@ -39,6 +40,8 @@ enum Command {
         rest: Vec<String>,
     },
     /// Measures what the design gives budgets for, and prints both.
+    ///
+    /// It measures what people download, which takes minutes to build.
     ///
     /// Example: `cargo xtask bench polls matrix`
     Bench {
@@ -205,25 +208,25 @@ fn run(args: &Args) -> xshell::Result<u8> {
     let sh = Shell::new()?;
     sh.change_dir(tools::root());
     match &args.command {
-        Command::Scenarios { rest } => tools::rehang(&sh, &["run", "--stage", "both"], rest, false),
+        Command::Scenarios { rest } => tools::rehang(&sh, &["run", "--stage", "both"], rest, Profile::Dev),
         Command::Bench { peers: true, .. } => tools::peers(&sh),
-        Command::Bench { rest, .. } => tools::rehang(&sh, &["bench"], rest, true),
-        Command::Drift { rest } => tools::rehang(&sh, &["drift"], rest, false),
+        Command::Bench { rest, .. } => tools::rehang(&sh, &["bench"], rest, Profile::Shipped),
+        Command::Drift { rest } => tools::rehang(&sh, &["drift"], rest, Profile::Dev),
         Command::Mutate { filter } => mutate::mutate(&sh, filter.as_deref()),
         Command::Mutants { crates, sample, seed } => mutants::mutants(&sh, crates, *sample, *seed),
         Command::Fuzz { target, runs, seed } => {
             let (runs, seed) = (runs.to_string(), seed.to_string());
-            tools::rehang(&sh, &["fuzz", target, "--runs", &runs, "--seed", &seed], &[], true)
+            tools::rehang(&sh, &["fuzz", target, "--runs", &runs, "--seed", &seed], &[], Profile::Release)
         }
         Command::Torture { how_long, seed, rest } => {
             let seed = seed.to_string();
-            tools::rehang(&sh, &["torture", "--for", how_long, "--seed", &seed], rest, true)
+            tools::rehang(&sh, &["torture", "--for", how_long, "--seed", &seed], rest, Profile::Release)
         }
         Command::Determinism { runs } => {
             let runs = runs.to_string();
-            tools::rehang(&sh, &["determinism", "--runs", &runs], &[], false)
+            tools::rehang(&sh, &["determinism", "--runs", &runs], &[], Profile::Dev)
         }
-        Command::Reproduce { rest } => tools::rehang(&sh, &["reproduce"], rest, false),
+        Command::Reproduce { rest } => tools::rehang(&sh, &["reproduce"], rest, Profile::Dev),
         Command::Clients { filter, fresh, rows, check } => {
             let wish = clients::Wish { fresh: *fresh, rows: *rows, check: *check, filter: filter.as_deref() };
             clients::clients(&sh, &wish)

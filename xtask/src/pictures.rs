@@ -10,7 +10,7 @@ mod pages;
 mod tree;
 
 use crate::chromium::{self, Chromium};
-use crate::tools;
+use crate::tools::{self, Profile};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
@@ -92,7 +92,7 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     let hostile = folder.join("hostile.toml");
     sh.write_file(&hostile, self::hostile())?;
     let hostile = hostile.display().to_string();
-    let rehang = tools::built(sh, false)?;
+    let rehang = tools::built(sh, Profile::Dev)?;
     // these reports are not the user's last one
     let cache = folder.join("cache");
     let broken = folder.join(BROKEN);

@@ -7,7 +7,7 @@
 //!
 //! Invariant: what is expected is written here. A hang that is not ended by then is not right, whatever else was seen.
 
-use crate::tools;
+use crate::tools::{self, Profile};
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
@@ -29,7 +29,7 @@ const DEADLINE: &str = "120";
 
 /// Runs each; returns 1 if one was not ended as expected.
 pub fn real(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
-    let rehang = tools::built(sh, false)?;
+    let rehang = tools::built(sh, Profile::Dev)?;
     let mut code = 0;
     for (release, scenario, terminal, cause) in HANGS {
         if filter.is_some_and(|filter| ![release, scenario].iter().any(|word| word.contains(filter))) {

@@ -11,18 +11,33 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(&here).to_owned()
 }
 
+/// How `rehang` is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Soon.
+    Dev,
+    /// For what runs long.
+    Release,
+    /// As people download it, which takes minutes: for figures.
+    Shipped,
+}
+
 /// Builds `rehang` and its fakes and runs it; returns its exit code.
-pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], release: bool) -> xshell::Result<u8> {
-    let rehang = built(sh, release)?;
+pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], profile: Profile) -> xshell::Result<u8> {
+    let rehang = built(sh, profile)?;
     let output = cmd!(sh, "{rehang} {args...} {rest...}").quiet().ignore_status();
     Ok(code(std::process::Command::from(output).status()))
 }
 
 /// Builds `rehang` and its fakes; returns where it is.
-pub fn built(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
-    let profile: &[&str] = if release { &["--release"] } else { &[] };
-    cmd!(sh, "cargo build --quiet {profile...} --package rehang --package rehang-fakes").quiet().run()?;
-    Ok(target().join(if release { "release" } else { "debug" }).join("rehang"))
+pub fn built(sh: &Shell, profile: Profile) -> xshell::Result<PathBuf> {
+    let (flags, folder): (&[&str], _) = match profile {
+        Profile::Dev => (&["--quiet"], "debug"),
+        Profile::Release => (&["--quiet", "--release"], "release"),
+        Profile::Shipped => (&["--profile", "shipped"], "shipped"),
+    };
+    cmd!(sh, "cargo build {flags...} --package rehang --package rehang-fakes").quiet().run()?;
+    Ok(target().join(folder).join("rehang"))
 }
 
 /// Builds the comparison with rehang's peers, a package of its own with a lock of its own, and runs it.

@@ -6,7 +6,7 @@
 //! Invariant: what is expected is written here, and was found out by other means: the scenario makes the hang, and the
 //! live stage sees it.
 
-use crate::tools;
+use crate::tools::{self, Profile};
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
@@ -26,7 +26,7 @@ const HANGS: [(&str, &str, &str, u32, &str); 6] = [
 
 /// Asks `times` times about each; returns 1 if something else was reported.
 pub fn real(sh: &Shell, filter: Option<&str>, times: u32) -> xshell::Result<u8> {
-    let rehang = tools::built(sh, false)?;
+    let rehang = tools::built(sh, Profile::Dev)?;
     let times = times.max(1) as usize;
     let mut code = 0;
     for (release, scenario, terminal, seconds, right) in HANGS {

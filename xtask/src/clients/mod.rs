@@ -11,7 +11,7 @@ mod list;
 mod room;
 mod rows;
 
-use crate::tools;
+use crate::tools::{self, Profile};
 use install::{Installed, done, failure, install};
 use list::{CLIENTS, Client, Expected};
 use room::{Room, loopback_alone};
@@ -38,7 +38,7 @@ pub struct Wish<'w> {
 
 /// Installs the clients and runs them; returns 1 if one of them failed, none could be run, or a row differs.
 pub fn clients(sh: &Shell, wish: &Wish<'_>) -> xshell::Result<u8> {
-    let rehang = tools::built(sh, false)?;
+    let rehang = tools::built(sh, Profile::Dev)?;
     match run(&rehang, wish) {
         Ok(code) => Ok(code),
         Err(error) => {
