@@ -2,8 +2,8 @@
 
 use rehang_os::sim::SimKernel;
 use rehang_scenario::{Scenario, Terminal, VTime};
-use rehang_stage::{Job, Record, run};
-use rehang_trace::{AskEnd, Cause, Ended, Fact, What};
+use rehang_stage::{Job, Record, has_trace, run};
+use rehang_trace::{AskEnd, Cause, Ended, Event, Fact, Trace, What};
 use serde_json::{Value, json};
 
 fn scenario(agent: Value, turns: Value, more: Value) -> Scenario {
@@ -484,4 +484,29 @@ fn a_restarted_server_finds_what_it_stored() {
     let shown =
         |fact: &&Fact| matches!(fact, Fact::Acted { strategy, .. } if strategy == rehang_fakes::opencode::STORE);
     assert!(facts(&record).iter().find(|fact| shown(fact)).is_none());
+}
+
+#[test]
+fn whether_a_cell_has_a_trace_is_told_where_it_strays() {
+    let scenario = scenario(on("1.2.15", "run"), ask(), json!({}));
+    let job = |stack| Job::new(&scenario, stack, Terminal::Null, 1);
+    let mut kernel = SimKernel::new(rehang_fakes::program);
+    let none = run(&mut kernel, &job("none")).expect("the cell runs").trace;
+    let mut has = |stack, trace: &Trace| has_trace(&mut kernel, &job(stack), trace).expect("the cell runs");
+    assert!(has("none", &none));
+    // it ends the hang, long after the question
+    assert!(!has("wall", &none));
+    // it keeps the question from being asked
+    assert!(!has("not-offered(as=refused)", &none));
+    for (at, event) in none.events.iter().enumerate() {
+        let mut other = none.clone();
+        other.events.remove(at);
+        assert!(!has("none", &other), "without {event:?}");
+        other.events.insert(at, Event { t: VTime(event.t.0 + 1), ..event.clone() });
+        assert!(!has("none", &other), "another {event:?}");
+    }
+    let more = Trace { events: [&none.events[..], &none.events[..1]].concat() };
+    assert!(!has("none", &more));
+    // a cell that was cut leaves nothing behind
+    assert!(has("none", &none));
 }

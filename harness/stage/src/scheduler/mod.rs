@@ -34,7 +34,7 @@ pub use proof::{Proofs, State};
 use rehang_os::kernel::{InternalError, Kernel, Proc};
 use rehang_scenario::{Canon, Order, Scenario, Span, Terminal, TieChoice, VTime};
 use rehang_strategy::{Member, SeatError, SpecError};
-use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
+use rehang_trace::{Ended, Event, Horizon, Trace, What, role::SCHEDULER};
 use spin::{Spin, Spun};
 pub use ties::{LATE, Misfit, NEAR, Pick, Tie, Watch};
 use ties::{Ties, rank};
@@ -148,6 +148,19 @@ pub fn run_watched(kernel: &mut dyn Kernel, job: &Job<'_>, watch: &mut dyn Watch
     Ok((!is_cut).then_some(record))
 }
 
+/// Whether a cell has this trace: it is run no further than to the first turn that says something else.
+///
+/// # Errors
+/// A stack that cannot be made; an internal error.
+pub fn has_trace(kernel: &mut dyn Kernel, job: &Job<'_>, trace: &Trace) -> Result<bool, RunError> {
+    let mut scheduler = Scheduler::new(kernel, job)?;
+    scheduler.expected = Some(Expected { events: &trace.events, met: 0 });
+    let result = scheduler.drive();
+    let is_cut = scheduler.ties.is_cut;
+    let record = scheduler.recorded(result)?;
+    Ok(!is_cut && record.trace == *trace)
+}
+
 /// The index of the wrapper's seat.
 const WRAPPER: usize = 0;
 
@@ -157,9 +170,17 @@ struct Seat {
     actor: Box<dyn Actor>,
 }
 
+/// The trace that a cell should have.
+struct Expected<'j> {
+    events: &'j [Event],
+    /// How many of them it has had.
+    met: usize,
+}
+
 struct Scheduler<'w, 'j> {
     hub: Hub<'w>,
     job: Job<'j>,
+    expected: Option<Expected<'j>>,
     ties: Ties<'w>,
     seats: Vec<Seat>,
     spin: Spin,
@@ -223,6 +244,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(Scheduler {
             hub,
             job: *job,
+            expected: None,
             ties: Ties::default(),
             seats,
             spin: Spin::default(),
@@ -258,6 +280,10 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         let (mut proof, mut loops) = (Proof::default(), Proof::default());
         while !self.hub.is_over() {
             let turn = self.turn()?;
+            if self.strays() {
+                self.ties.is_cut = true;
+                return Ok(());
+            }
             if std::mem::take(&mut self.ties.has_chosen) {
                 (proof, loops) = (Proof::default(), Proof::default());
                 self.spin.begin();
@@ -309,6 +335,13 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.pass_to(next)?;
         }
         self.finish()
+    }
+
+    /// Whether something has happened that was not expected.
+    fn strays(&mut self) -> bool {
+        let Some(Expected { events, met }) = &mut self.expected else { return false };
+        let new = std::mem::replace(met, self.hub.events.len())..*met;
+        self.hub.events.get(new.clone()) != events.get(new)
     }
 
     /// Lets one candidate run, or says until when everything is at rest.
