@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that a strategy says is read here. [`Index::ended_by`] says who ended an ask.
 
-use crate::index::{Act, At, Did, Index};
+use crate::index::{Act, At, Did, Index, Request};
 use rehang_scenario::{Span, VTime};
 use rehang_trace::{
     Trace, What,
@@ -53,11 +53,7 @@ pub fn deeds<'a>(index: &Index<'a>) -> Vec<Done<'a>> {
 fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
     match act.what {
         Did::Signal(..) => ends_agent(index, act).then_some(Deed::Signalled),
-        Did::Request(id) => {
-            let request = index.requests.get(&id)?;
-            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || **body == false);
-            (is_abort(request.path) && !refused).then_some(Deed::Aborted)
-        }
+        Did::Request(id) => aborts(index.requests.get(&id)?).then_some(Deed::Aborted),
         Did::Closed => Some(Deed::ClosedStdin),
         Did::Inside("abort-stream") => Some(Deed::Aborted),
         Did::Inside("withhold") => Some(Deed::Withheld),
@@ -119,15 +115,17 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
                 && matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
                 && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent)
         }
-        Did::Request(id) => {
-            let request = &index.requests[&id];
-            // A soft abort that finds an open question answers `false` and stops nothing.
-            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || **body == false);
-            (strategy || person) && is_abort(request.path) && !refused
-        }
+        Did::Request(id) => (strategy || person) && aborts(&index.requests[&id]),
         Did::Acts(what) => person && matches!(first_word(what), "stop" | "hang-up"),
         _ => false,
     }
+}
+
+/// Whether a request aborts a session. Of all other requests no response is read: most are polls, with long answers.
+fn aborts(request: &Request<'_>) -> bool {
+    // A soft abort that finds an open question answers `false` and stops nothing.
+    let refused = || request.response.is_some_and(|(_, status, body)| status >= 400 || **body == false);
+    is_abort(request.path) && !refused()
 }
 
 /// Whether a request's path is that of a session's abort.

@@ -10,7 +10,7 @@
 use crate::index::{Ask, End};
 use crate::view::View;
 use rehang_scenario::VTime;
-use rehang_trace::{AskEnd, What, role::same_agent};
+use rehang_trace::{AskEnd, Json, What, role::same_agent};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,20 +114,20 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), Misfit> {
     }
 }
 
-fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), Misfit> {
+fn listed(view: &View<'_>, request: u32, t: VTime, body: &Json) -> Result<(), Misfit> {
     for id in listed_ids(view, request, body) {
         stated(view, id, t).next().ok_or_else(|| Misfit::Listed(id.to_owned()))?;
     }
     Ok(())
 }
 
-/// The asks that a response lists; none if the request was for something else.
-pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Value) -> Vec<&'a str> {
+/// The asks that a response lists; none if the request was for something else, and then its body is not read.
+pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Json) -> Vec<&'a str> {
     let lists = view.index.requests.get(&request).is_some_and(|request| {
         let path = request.path.split('?').next().unwrap_or("");
         request.method == "GET" && matches!(path, "/question" | "/permission" | "/blocker")
     });
-    let rows = body.as_array().filter(|_| lists);
+    let rows = if lists { body.as_array() } else { None };
     let id = |row: &'a Value| row.get("requestID").or(row.get("id")).and_then(Value::as_str);
     rows.into_iter().flatten().filter_map(id).collect()
 }

@@ -145,9 +145,8 @@ fn refuses(view: &View<'_>, act: &Act<'_>, ask: &Ask<'_>) -> bool {
     match act.what {
         Did::Request(id) => {
             let request = &view.index.requests[&id];
-            let says =
-                ["reply", "response"].iter().any(|key| request.body.get(key).and_then(Value::as_str) == Some("reject"));
-            names(request.path, ask.id) && (request.path.ends_with("/reject") || says)
+            let says = |key: &&str| request.body.get(key).and_then(Value::as_str) == Some("reject");
+            names(request.path, ask.id) && (request.path.ends_with("/reject") || ["reply", "response"].iter().any(says))
         }
         Did::Wrote(text) => names(text, ask.id) && text.contains("deny"),
         _ => false,
