@@ -11,6 +11,9 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(&here).to_owned()
 }
 
+/// The profile in `Cargo.toml` with which what people download is built.
+pub const SHIPPED: &str = "shipped";
+
 /// How `rehang` is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -34,7 +37,7 @@ pub fn built(sh: &Shell, profile: Profile) -> xshell::Result<PathBuf> {
     let (flags, folder): (&[&str], _) = match profile {
         Profile::Dev => (&["--quiet"], "debug"),
         Profile::Release => (&["--quiet", "--release"], "release"),
-        Profile::Shipped => (&["--profile", "shipped"], "shipped"),
+        Profile::Shipped => (&["--profile", SHIPPED], SHIPPED),
     };
     cmd!(sh, "cargo build {flags...} --package rehang --package rehang-fakes").quiet().run()?;
     Ok(target().join(folder).join("rehang"))

@@ -5,15 +5,13 @@
 
 mod check;
 
-use crate::tools;
+use crate::tools::{self, SHIPPED};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
 /// The most bytes of the binary: 20 MiB.
 const BINARY_MAX: u64 = 20 << 20;
-/// The profile in `Cargo.toml` that it is built with.
-const PROFILE: &str = "shipped";
 /// Files beside the binary in the archive.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -42,8 +40,8 @@ pub fn dist(sh: &Shell, check: bool) -> xshell::Result<u8> {
     // an older version's files would be published too
     sh.remove_path(&out)?;
     sh.create_dir(&out)?;
-    cmd!(sh, "cargo build --quiet --locked --profile {PROFILE} --package rehang").run()?;
-    let binary = tools::target().join(PROFILE).join("rehang");
+    cmd!(sh, "cargo build --quiet --locked --profile {SHIPPED} --package rehang").run()?;
+    let binary = tools::target().join(SHIPPED).join("rehang");
     let about = about(sh)?;
     let target = host(sh)?;
     let archive = archive(sh, &out, &binary, &target)?;
