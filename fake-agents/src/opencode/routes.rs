@@ -31,7 +31,7 @@ impl Engine {
         self.now = now;
         let route = Route::parse(method, target);
         if !matches!(route, Some(Route::Prompt { .. }))
-            && let Some(status) = self.request_faults.other(&format!("/{}", target.path().join("/")))
+            && let Some(status) = self.request_faults.other(|| format!("/{}", target.path().join("/")))
         {
             self.respond(ticket, status, String::new());
             return;

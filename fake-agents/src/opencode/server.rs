@@ -12,10 +12,11 @@ use rehang_actors::faults::{EventFaults, Passed};
 use rehang_os::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::{
-    http::{CONTINUE, RequestReader, Target, chunk, percent_decode, response, streaming_head},
+    http::{CONTINUE, RequestReader, chunk, percent_decode, response, streaming_head},
     opencode::{Route, kind},
     sse,
 };
+use std::borrow::Cow;
 
 /// The header that names a client's folder (`x-opencode-directory` of `@opencode-ai/sdk`).
 const FOLDER: &str = "x-opencode-directory";
@@ -253,10 +254,10 @@ impl Server {
             connection.out.push(CONTINUE);
         }
         connection.last = !request.head.keep_alive();
-        let mut target = Target::parse(&request.head.target);
+        let mut target = Cow::Borrowed(&request.head.parts);
         // A client names its folder in the query or in a header.
         if let Some(folder) = request.head.headers.get(FOLDER).filter(|_| target.query("directory").is_none()) {
-            target.query.push(("directory".to_owned(), percent_decode(folder)));
+            target.to_mut().query.push(("directory".to_owned(), percent_decode(folder)));
         }
         let route = Route::parse(&request.head.method, &target);
         let now = os.now();

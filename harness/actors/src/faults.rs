@@ -157,10 +157,14 @@ impl RequestFaults {
 
     /// Any other request arrives, for this path; returns the status that it gets instead of an answer; 0 closes its
     /// connection.
-    pub fn other(&mut self, path: &str) -> Option<u16> {
+    pub fn other(&mut self, path: impl FnOnce() -> String) -> Option<u16> {
+        if !self.faults.iter().any(|fault| matches!(fault, Fault::Get(_))) {
+            return None;
+        }
+        let path = path();
         for (fault, used) in self.faults.iter().zip(&mut self.used) {
             let Fault::Get(get) = fault else { continue };
-            if get.fits(path) && (get.times == 0 || *used < get.times) {
+            if get.fits(&path) && (get.times == 0 || *used < get.times) {
                 *used = used.saturating_add(1);
                 return Some(get.status);
             }
@@ -272,6 +276,6 @@ mod tests {
         let mut faults = RequestFaults::new(&[Fault::Get(get), Fault::Post(post)]);
         assert_eq!([faults.prompt(), faults.prompt(), faults.prompt()], [None, Some(PostDoes::Ignored), None]);
         let paths = ["/session", "/question", "/question/q1/reply", "/question"];
-        assert_eq!(paths.map(|path| faults.other(path)), [None, Some(500), Some(500), None]);
+        assert_eq!(paths.map(|path| faults.other(|| path.to_owned())), [None, Some(500), Some(500), None]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that a strategy says is read here. [`Index::ended_by`] says who ended an ask.
 
-use crate::index::{Act, At, Did, Index, Request};
+use crate::index::{Act, At, Did, Does, Index, Request};
 use rehang_scenario::{Span, VTime};
 use rehang_trace::{
     Trace, What,
@@ -53,7 +53,7 @@ pub fn deeds<'a>(index: &Index<'a>) -> Vec<Done<'a>> {
 fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
     match act.what {
         Did::Signal(..) => ends_agent(index, act).then_some(Deed::Signalled),
-        Did::Request(id) => aborts(index.requests.get(&id)?).then_some(Deed::Aborted),
+        Did::Request(id) => aborts(index.requests.get(id)?).then_some(Deed::Aborted),
         Did::Closed => Some(Deed::ClosedStdin),
         Did::Inside("abort-stream") => Some(Deed::Aborted),
         Did::Inside("withhold") => Some(Deed::Withheld),
@@ -107,16 +107,15 @@ pub fn waited(trace: &Trace, index: &Index<'_>, end: VTime) -> Span {
 
 /// Whether an act of a strategy or a person is meant to end the agent or its turn.
 pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
-    let strategy = actor(act.who) == Actor::Strategy;
-    let person = actor(act.who) == Actor::Person;
+    let by_either = || matches!(actor(act.who), Actor::Strategy | Actor::Person);
     match act.what {
         Did::Signal(sig, to) => {
-            (strategy || person)
-                && matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
+            matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
                 && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent)
+                && by_either()
         }
-        Did::Request(id) => (strategy || person) && aborts(&index.requests[&id]),
-        Did::Acts(what) => person && matches!(first_word(what), "stop" | "hang-up"),
+        Did::Request(id) => index.requests.get(id).is_some_and(aborts) && by_either(),
+        Did::Acts(what) => matches!(first_word(what), "stop" | "hang-up") && actor(act.who) == Actor::Person,
         _ => false,
     }
 }
@@ -125,12 +124,7 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
 fn aborts(request: &Request<'_>) -> bool {
     // A soft abort that finds an open question answers `false` and stops nothing.
     let refused = || request.response.is_some_and(|(_, status, body)| status >= 400 || **body == false);
-    is_abort(request.path) && !refused()
-}
-
-/// Whether a request's path is that of a session's abort.
-pub(crate) fn is_abort(path: &str) -> bool {
-    path.split('?').next().is_some_and(|path| path.ends_with("/abort"))
+    request.does == Does::Abort && !refused()
 }
 
 /// The first word in kebab-case: the act's name, without its arguments.

@@ -163,7 +163,7 @@ fn client(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
     if !waits.iter().any(|(who, _)| outside(who)) {
         return None;
     }
-    let mut open = index.requests.values().filter(|r| outside(r.who) && r.response.is_none() && r.failed.is_none());
+    let mut open = index.requests.iter().filter(|r| outside(r.who) && r.response.is_none() && r.failed.is_none());
     Some(if index.alive("agent") && open.any(|r| r.method == "POST") { "post" } else { "event" })
 }
 

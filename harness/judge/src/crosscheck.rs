@@ -7,7 +7,7 @@
 //! what it takes back has ended. Ids can occur again in the next run, which may begin in the same instant: it is enough
 //! that one ask of an id fits.
 
-use crate::index::{Ask, End};
+use crate::index::{Ask, Does, End, Request};
 use crate::view::View;
 use rehang_scenario::VTime;
 use rehang_trace::{AskEnd, Json, What, role::same_agent};
@@ -115,21 +115,18 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), Misfit> {
 }
 
 fn listed(view: &View<'_>, request: u32, t: VTime, body: &Json) -> Result<(), Misfit> {
-    for id in listed_ids(view, request, body) {
+    let Some(request) = view.index.requests.get(request) else { return Ok(()) };
+    for id in listed_ids(request, body) {
         stated(view, id, t).next().ok_or_else(|| Misfit::Listed(id.to_owned()))?;
     }
     Ok(())
 }
 
 /// The asks that a response lists; none if the request was for something else, and then its body is not read.
-pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Json) -> Vec<&'a str> {
-    let lists = view.index.requests.get(&request).is_some_and(|request| {
-        let path = request.path.split('?').next().unwrap_or("");
-        request.method == "GET" && matches!(path, "/question" | "/permission" | "/blocker")
-    });
-    let rows = if lists { body.as_array() } else { None };
+pub(crate) fn listed_ids<'a>(request: &Request<'_>, body: &'a Json) -> impl Iterator<Item = &'a str> + use<'a> {
+    let rows = if request.does == Does::ListAsks { body.as_array() } else { None };
     let id = |row: &'a Value| row.get("requestID").or(row.get("id")).and_then(Value::as_str);
-    rows.into_iter().flatten().filter_map(id).collect()
+    rows.into_iter().flatten().filter_map(id)
 }
 
 /// Whether this process speaks the control protocol on its stdout.

@@ -137,6 +137,72 @@ pub struct Request<'a> {
     pub response: Option<(At, u16, &'a Json)>,
     /// When and why there was no response.
     pub failed: Option<(At, &'a str)>,
+    /// What of it can matter to more than one invariant.
+    pub(crate) does: Does,
+}
+
+/// What a request does, as far as its route says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Does {
+    /// It aborts a session.
+    Abort,
+    /// It asks for the list of what is open.
+    ListAsks,
+    /// Something else.
+    Other,
+}
+
+impl Does {
+    fn of(method: &str, path: &str) -> Does {
+        let route = path.split_once('?').map_or(path, |(route, _)| route);
+        match route {
+            "/question" | "/permission" | "/blocker" if method == "GET" => Does::ListAsks,
+            _ if route.ends_with("/abort") => Does::Abort,
+            _ => Does::Other,
+        }
+    }
+}
+
+/// Requests by number. A cell counts them from 1, so that each is where its number says; a trace from elsewhere may leave
+/// numbers out.
+#[derive(Debug, Clone, Default)]
+pub struct Requests<'a> {
+    /// Those from 1 on, without a gap.
+    counted: Vec<Request<'a>>,
+    /// All others.
+    others: BTreeMap<u32, Request<'a>>,
+}
+
+impl<'a> Requests<'a> {
+    /// The request of this number.
+    pub fn get(&self, number: u32) -> Option<&Request<'a>> {
+        self.counted.get(place(number)).or_else(|| self.others.get(&number))
+    }
+
+    /// All of them: those that are counted, in order, then the others.
+    pub fn iter(&self) -> impl Iterator<Item = &Request<'a>> {
+        self.counted.iter().chain(self.others.values())
+    }
+
+    fn get_mut(&mut self, number: u32) -> Option<&mut Request<'a>> {
+        self.counted.get_mut(place(number)).or_else(|| self.others.get_mut(&number))
+    }
+
+    /// Adds one; of two with one number the first counts.
+    fn add(&mut self, number: u32, request: Request<'a>) {
+        if self.get(number).is_some() {
+            return;
+        }
+        match place(number) == self.counted.len() {
+            true => self.counted.push(request),
+            false => drop(self.others.insert(number, request)),
+        }
+    }
+}
+
+/// Where a request is that was counted.
+fn place(number: u32) -> usize {
+    (number as usize).wrapping_sub(1)
 }
 
 /// What a party did to the run.
@@ -217,7 +283,7 @@ pub struct Index<'a> {
     /// The processes, by role.
     pub processes: BTreeMap<&'a str, Process<'a>>,
     /// The requests, by number.
-    pub requests: BTreeMap<u32, Request<'a>>,
+    pub requests: Requests<'a>,
     /// The acts, in order.
     pub acts: Vec<Act<'a>>,
     /// The settlements of the run, in order.
@@ -284,7 +350,7 @@ impl<'a> Index<'a> {
         }
         let between = self.acts.iter().filter(|act| ask.opened < act.at && act.at < end.at);
         let mut carried = between.filter(|act| match act.what {
-            Did::Request(id) => self.requests.get(&id).is_some_and(|request| {
+            Did::Request(id) => self.requests.get(id).is_some_and(|request| {
                 let refused = request.response.is_some_and(|(at, status, _)| at < end.at && status >= 400);
                 request.method == "POST" && names(request.path, ask.id) && !refused
             }),
@@ -349,16 +415,17 @@ impl<'a> Reader<'a> {
             What::InEnd => index.acts.push(act(Did::Closed)),
             What::Request { id, method, path, body } => {
                 index.acts.push(act(Did::Request(*id)));
-                let request = Request { who, method, path, body, at, response: None, failed: None };
-                index.requests.entry(*id).or_insert(request);
+                let does = Does::of(method, path);
+                let request = Request { who, method, path, body, at, response: None, failed: None, does };
+                index.requests.add(*id, request);
             }
             What::Response { id, status, body } => {
-                if let Some(request) = index.requests.get_mut(id) {
+                if let Some(request) = index.requests.get_mut(*id) {
                     request.response = Some((at, *status, body));
                 }
             }
             What::RequestFailed { id, why } => {
-                if let Some(request) = index.requests.get_mut(id) {
+                if let Some(request) = index.requests.get_mut(*id) {
                     request.failed = Some((at, why));
                 }
             }
@@ -483,6 +550,22 @@ mod tests {
         assert!(names("/question/que_1/reply", "que_1"));
         assert!(!names("/question/que_12/reply", "que_1"));
         assert!(!names("anything", ""));
+    }
+
+    #[test]
+    fn a_request_is_found_by_its_number_whatever_the_numbers_are() {
+        let numbers = [1, 2, 7, 4, 4, u32::MAX, 0];
+        let cell = numbers.iter().enumerate().fold(Cell::new().started(), |cell, (at, number)| {
+            cell.request("client", *number, "GET", &format!("/{at}"))
+        });
+        let trace = cell.respond("client", 7, 200, "x".into()).respond("client", 9, 200, "y".into()).trace();
+        let requests = Index::of(&trace).requests;
+        let paths: Vec<&str> = requests.iter().map(|request| request.path).collect();
+        assert_eq!(paths, ["/0", "/1", "/6", "/3", "/2", "/5"], "the first of two with one number");
+        let found = [0, 1, 2, 3, 4, 7, u32::MAX].map(|number| requests.get(number).map(|request| request.path));
+        assert_eq!(found, [Some("/6"), Some("/0"), Some("/1"), None, Some("/3"), Some("/2"), Some("/5")]);
+        let answered: Vec<&str> = requests.iter().filter(|r| r.response.is_some()).map(|r| r.path).collect();
+        assert_eq!(answered, ["/2"]);
     }
 
     #[test]

@@ -165,7 +165,7 @@ fn said(trace: &Trace) -> Vec<String> {
 
 /// A look is not an act: people act by POST.
 fn gets(index: &Index<'_>) -> Vec<u16> {
-    let acts = index.requests.values().filter(|of| of.method == "POST" && actor(of.who) == Actor::Person);
+    let acts = index.requests.iter().filter(|of| of.method == "POST" && actor(of.who) == Actor::Person);
     acts.map(|of| of.response.map_or(0, |(_, status, _)| status)).collect()
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The longest text that is remembered, in bytes: events and short answers, not lists of all messages.
 const KNOWN_TEXT_MAX: usize = 4 << 10;
@@ -35,6 +35,12 @@ struct Inner {
 impl Json {
     fn new(text: Box<RawValue>, value: OnceLock<Arc<Value>>) -> Json {
         Json(Arc::new(Inner { text, value, kind: OnceLock::new(), last: OnceLock::new() }))
+    }
+
+    /// The text `null`.
+    pub fn null() -> Json {
+        static NULL: LazyLock<Json> = LazyLock::new(|| Json::from(Value::Null));
+        NULL.clone()
     }
 
     /// The text of a body or an event; a text that is not JSON becomes a JSON string.

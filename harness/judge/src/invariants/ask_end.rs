@@ -55,9 +55,9 @@ fn exits_in_peace(view: &View<'_>, who: &str, at: At) -> bool {
 
 fn listed(view: &View<'_>) -> Vec<Breach> {
     let mut breaches: Vec<(&str, Breach)> = Vec::new();
-    for (number, request) in &view.index.requests {
+    for request in view.index.requests.iter() {
         let Some((at, 200, body)) = request.response else { continue };
-        for id in listed_ids(view, *number, body) {
+        for id in listed_ids(request, body) {
             let over = |ask: &&Ask<'_>| ask.id == id && ask.ends.first().is_some_and(|end| end.at < request.at);
             let again = |ask: &Ask<'_>| ask.id == id && ask.ends.is_empty();
             let Some(ask) = view.index.asks.iter().find(over) else { continue };

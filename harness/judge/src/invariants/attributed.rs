@@ -8,8 +8,8 @@
 //! one whose answer did not fit has not dismissed. Any other text (output, events, responses, what strategies say)
 //! counts only if no tool's result says the same, since it would repeat it.
 
-use crate::acts::{first_word, is_abort};
-use crate::index::{Act, Ask, At, Did, End, Tool};
+use crate::acts::first_word;
+use crate::index::{Act, Ask, At, Did, Does, End, Tool};
 use crate::verdict::Breach;
 use crate::view::View;
 use rehang_scenario::Invariant;
@@ -119,10 +119,10 @@ fn is_deed(view: &View<'_>, act: &Act<'_>, deed: Deed) -> bool {
             _ => false,
         },
         Did::Request(id) => {
-            let request = &view.index.requests[&id];
+            let Some(request) = view.index.requests.get(id) else { return false };
             let says = |key: &str| request.body.get(key).and_then(serde_json::Value::as_str) == Some("reject");
             let refuses =
-                is_abort(request.path) || request.path.ends_with("/reject") || says("reply") || says("response");
+                request.does == Does::Abort || request.path.ends_with("/reject") || says("reply") || says("response");
             let refused = request.response.is_some_and(|(_, status, _)| status >= 400);
             request.method == "POST" && !refused && refuses == (deed != Deed::Answered)
         }

@@ -8,9 +8,9 @@
 //! that is a stop only if the strategy settles the run as stopped and says why (a recovery clock that aborts and goes
 //! on is not: Astro-Han/pawwork#756). If the wire names a reason, it must be the stated cause.
 
-use crate::acts::{first_word, is_abort};
+use crate::acts::first_word;
 use crate::cell::same_strategy;
-use crate::index::{Act, Ask, Did, End, names};
+use crate::index::{Act, Ask, Did, Does, End, names};
 use crate::verdict::Breach;
 use crate::view::View;
 use rehang_scenario::{Invariant, Policy};
@@ -131,9 +131,9 @@ fn founds(view: &View<'_>, act: &Act<'_>, cause: Cause) -> bool {
             _ => true,
         },
         Did::Request(id) => {
-            let path = view.index.requests[&id].path;
-            view.index.requests[&id].method == "POST"
-                && (is_abort(path) == (cause == Cause::Stop) || path.ends_with("/respond"))
+            let Some(request) = view.index.requests.get(id) else { return false };
+            request.method == "POST"
+                && ((request.does == Does::Abort) == (cause == Cause::Stop) || request.path.ends_with("/respond"))
         }
         Did::Wrote(_) | Did::Closed | Did::Signal(..) | Did::Fault(_) => true,
         Did::Inside(_) => false,
@@ -144,7 +144,7 @@ fn founds(view: &View<'_>, act: &Act<'_>, cause: Cause) -> bool {
 fn refuses(view: &View<'_>, act: &Act<'_>, ask: &Ask<'_>) -> bool {
     match act.what {
         Did::Request(id) => {
-            let request = &view.index.requests[&id];
+            let Some(request) = view.index.requests.get(id) else { return false };
             let says = |key: &&str| request.body.get(key).and_then(Value::as_str) == Some("reject");
             names(request.path, ask.id) && (request.path.ends_with("/reject") || ["reply", "response"].iter().any(says))
         }

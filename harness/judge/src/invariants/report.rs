@@ -173,7 +173,7 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
 /// refused, or its connection ended and the session is not busy. If the session goes on without the request, something
 /// else ended it.
 fn failed_by_request(view: &View<'_>, who: &str, before: At, settled: &Settlement<'_>) -> bool {
-    let own = view.index.requests.values().filter(|request| same_strategy(request.who, who));
+    let own = view.index.requests.iter().filter(|request| same_strategy(request.who, who));
     let mut own = own.filter(|request| view.index.of_last_run(request.at));
     let text = settled.cause.to_lowercase();
     own.any(|request| match (request.response, request.failed) {

@@ -61,13 +61,13 @@ impl Proxy {
                 n => reader.feed(&buffer[..n]),
             }
         };
-        let target = wire::Target::parse(&request.head.target);
-        let route = Route::parse(&request.head.method, &target);
+        let target = &request.head.parts;
+        let route = Route::parse(&request.head.method, target);
         if route == Some(EVENTS) {
             return self.listen(client, port).await;
         }
         let Some(Route::Prompt { waits, .. }) = route else {
-            let status = self.requests.borrow_mut().other(&format!("/{}", target.path().join("/")));
+            let status = self.requests.borrow_mut().other(|| format!("/{}", target.path().join("/")));
             return match status {
                 None => forward(&mut client, port, &request).await,
                 Some(0) => None,

@@ -22,6 +22,8 @@ use serde_json::Value;
 
 /// The host that requests name: without a port, because the port differs from run to run.
 const HOST: &str = "localhost";
+/// The headers of a request; the first of them, if it has no body.
+const HEADERS: [(&str, &str); 2] = [("connection", "close"), ("content-type", "application/json")];
 
 /// The result of one look at a connection.
 enum Came {
@@ -42,14 +44,18 @@ impl Hub<'_> {
     ) -> Result<u32, InternalError> {
         self.net.requests += 1;
         let id = self.net.requests;
-        let json = Json::from(body.clone());
+        let json = match body {
+            Value::Null => Json::null(),
+            _ => Json::from(body.clone()),
+        };
         let text = match body {
             Value::Null => "",
             // A client that sends no JSON.
             Value::String(raw) => raw,
             _ => json.text(),
         };
-        let bytes = request(method, path, HOST, &headers(text), text.as_bytes());
+        let headers = if text.is_empty() { &HEADERS[..1] } else { &HEADERS };
+        let bytes = request(method, path, HOST, headers, text.as_bytes());
         self.record(who, What::Request { id, method: method.to_owned(), path: path.to_owned(), body: json });
         let until = timeout.map(|span| self.now + span);
         let kind = Kind::Request { id, status: 0, body: Vec::new(), until };
@@ -63,7 +69,7 @@ impl Hub<'_> {
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
         self.net.requests += 1;
         let (id, (method, path)) = (self.net.requests, EVENTS.sent());
-        self.record(who, What::Request { id, method: method.to_owned(), path: path.clone(), body: Value::Null.into() });
+        self.record(who, What::Request { id, method: method.to_owned(), path: path.clone(), body: Json::null() });
         let mut headers = vec![("accept", "text/event-stream")];
         if let Some(id) = self.net.last_ids.get(&self.actor) {
             headers.push(("last-event-id", id));
@@ -121,14 +127,6 @@ impl Hub<'_> {
         self.record(who, What::RequestFailed { id, why: why.to_owned() });
         self.deliver(seat, Input::Failed { id, why });
     }
-}
-
-fn headers(body: &str) -> Vec<(&'static str, &'static str)> {
-    let mut headers = vec![("connection", "close")];
-    if !body.is_empty() {
-        headers.push(("content-type", "application/json"));
-    }
-    headers
 }
 
 /// Reads all that has come on all connections, and ends requests whose time is up.

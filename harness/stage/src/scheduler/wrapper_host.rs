@@ -59,14 +59,15 @@ impl WrapperHost {
     }
 
     fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: Seen) -> Result<(), InternalError> {
-        let mut queue = VecDeque::from([seen]);
-        while let Some(seen) = queue.pop_front() {
+        let (mut next, mut queue) = (Some(seen), VecDeque::new());
+        while let Some(seen) = next {
             if (self.over && !self.lingers) || hub.is_closed() {
                 return Ok(());
             }
             for Acting { act, .. } in self.host.see(hub.now, &seen) {
                 queue.extend(self.carry_out(hub, name, act)?);
             }
+            next = queue.pop_front();
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: names are compared without case, lines keep their order, and a value that occurs twice is not folded.
 
+use super::target::Target;
 use rehang_scenario::{Canon, Canonical};
 
 /// The header lines of a message, in order.
@@ -13,8 +14,10 @@ pub struct Headers(pub Vec<(String, String)>);
 pub struct RequestHead {
     /// The method: `GET`, `POST`, …
     pub method: String,
-    /// Path and query as they were sent; [`super::Target`] takes them apart.
+    /// Path and query as they were sent.
     pub target: String,
+    /// The same, taken apart.
+    pub parts: Target,
     /// The minor version of HTTP: 1, or 0 for an old client.
     pub minor: u8,
     /// The header lines, in order.
@@ -92,7 +95,13 @@ impl Canonical for Headers {
 
 impl Canonical for RequestHead {
     fn canon(&self, canon: &mut Canon) {
-        let Self { method, target, minor, headers } = self;
+        let Self {
+            method,
+            target,
+            parts: _, // not compared: it is the target
+            minor,
+            headers,
+        } = self;
         canon.text(method).text(target).num((*minor).into());
         headers.canon(canon);
     }

@@ -12,6 +12,7 @@
 //! ```
 
 mod head;
+mod known;
 mod read;
 mod target;
 mod write;

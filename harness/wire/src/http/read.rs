@@ -4,10 +4,16 @@
 //! error comes for ever, since the place of the next message is unknown.
 
 use super::head::{Headers, RequestHead, ResponseHead};
+use super::known::Known;
+use super::target::Target;
 use super::{BODY_MAX_BYTES, CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, HEADERS_MAX};
 use crate::buffer::Buffer;
 use crate::text;
 use rehang_scenario::{Canon, Canonical};
+use std::cell::RefCell;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::thread::LocalKey;
 
 /// Reads the requests of one connection.
 pub type RequestReader = Reader<RequestHead>;
@@ -36,7 +42,7 @@ pub struct Reader<H> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<H> {
     /// A message begins with this head.
-    Head(H),
+    Head(Arc<H>),
     /// Some of its body; never empty.
     Body(Vec<u8>),
     /// The message is complete.
@@ -47,7 +53,7 @@ pub enum Piece<H> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<H> {
     /// The head of the message.
-    pub head: H,
+    pub head: Arc<H>,
     /// The body of the message; it may be empty.
     pub body: Vec<u8>,
 }
@@ -79,10 +85,13 @@ pub enum HttpError {
 }
 
 /// The differences between requests and responses.
-pub trait Head: Clone + sealed::Sealed {
-    /// Parses a head: how long it is, and the head; `None` if it is not whole yet.
+pub trait Head: Clone + sealed::Sealed + 'static {
+    /// Parses a head; `None` if it is not whole yet.
     #[doc(hidden)]
-    fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, HttpError>;
+    fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError>;
+    /// The heads of this kind that a thread has read.
+    #[doc(hidden)]
+    fn known() -> &'static LocalKey<RefCell<Known<Self>>>;
     /// How the body is framed; `None` if the head is an interim one, which has no body and is not a message.
     #[doc(hidden)]
     fn framing(&self) -> Result<Option<Framing>, HttpError>;
@@ -95,6 +104,22 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for super::RequestHead {}
     impl Sealed for super::ResponseHead {}
+}
+
+/// A head that was parsed.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Parsed<H> {
+    /// How many bytes it takes.
+    pub(super) length: usize,
+    pub(super) head: Arc<H>,
+    pub(super) framing: Option<Framing>,
+}
+
+impl<H> Clone for Parsed<H> {
+    fn clone(&self) -> Parsed<H> {
+        Parsed { head: Arc::clone(&self.head), ..*self }
+    }
 }
 
 /// How the end of a body is found.
@@ -194,11 +219,10 @@ impl<H: Head> Reader<H> {
     fn step(&mut self) -> Result<Option<Piece<H>>, HttpError> {
         loop {
             match self.state {
-                State::Head => match H::parse(self.buffer.rest())? {
-                    Some((length, _)) if length > HEAD_MAX_BYTES => return Err(HttpError::HeadTooLong),
-                    Some((length, head)) => {
+                State::Head => match H::known().with_borrow_mut(|known| known.parse(self.buffer.rest()))? {
+                    Some(Parsed { length, head, framing }) => {
                         self.buffer.skip(length);
-                        let Some(framing) = head.framing()? else { continue };
+                        let Some(framing) = framing else { continue };
                         self.body_bytes = 0;
                         self.state = match framing {
                             Framing::Length(n) if n > H::STREAMED_MAX_BYTES => return Err(HttpError::BodyTooLong),
@@ -299,23 +323,42 @@ impl<H: Head> Reader<H> {
     }
 }
 
+thread_local! {
+    static KNOWN_REQUESTS: RefCell<Known<RequestHead>> = RefCell::default();
+    static KNOWN_RESPONSES: RefCell<Known<ResponseHead>> = RefCell::default();
+}
+
+fn parsed<H: Head>(length: usize, head: H) -> Result<Option<Parsed<H>>, HttpError> {
+    if length > HEAD_MAX_BYTES {
+        return Err(HttpError::HeadTooLong);
+    }
+    let framing = head.framing()?;
+    Ok(Some(Parsed { length, head: Arc::new(head), framing }))
+}
+
 impl Head for RequestHead {
     const STREAMED_MAX_BYTES: u64 = BODY_MAX_BYTES as u64;
 
-    fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, HttpError> {
-        let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut request = httparse::Request::new(&mut lines);
-        let length = match request.parse(bytes).map_err(head_error)? {
+    fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
+        let mut lines = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut request = httparse::Request::new(&mut []);
+        let length = match request.parse_with_uninit_headers(bytes, &mut lines).map_err(head_error)? {
             httparse::Status::Complete(length) => length,
             httparse::Status::Partial => return Ok(None),
         };
+        let target = request.path.unwrap_or("");
         let head = RequestHead {
             method: request.method.unwrap_or("").to_owned(),
-            target: request.path.unwrap_or("").to_owned(),
+            target: target.to_owned(),
+            parts: Target::parse(target),
             minor: request.version.unwrap_or(1),
             headers: headers(request.headers),
         };
-        Ok(Some((length, head)))
+        parsed(length, head)
+    }
+
+    fn known() -> &'static LocalKey<RefCell<Known<Self>>> {
+        &KNOWN_REQUESTS
     }
 
     fn framing(&self) -> Result<Option<Framing>, HttpError> {
@@ -327,10 +370,12 @@ impl Head for ResponseHead {
     // An event stream has no end, and its pieces are taken out as they come.
     const STREAMED_MAX_BYTES: u64 = u64::MAX;
 
-    fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, HttpError> {
-        let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut response = httparse::Response::new(&mut lines);
-        let length = match response.parse(bytes).map_err(head_error)? {
+    fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
+        let mut lines = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut response = httparse::Response::new(&mut []);
+        let parser = httparse::ParserConfig::default();
+        let read = parser.parse_response_with_uninit_headers(&mut response, bytes, &mut lines);
+        let length = match read.map_err(head_error)? {
             httparse::Status::Complete(length) => length,
             httparse::Status::Partial => return Ok(None),
         };
@@ -339,7 +384,11 @@ impl Head for ResponseHead {
             minor: response.version.unwrap_or(1),
             headers: headers(response.headers),
         };
-        Ok(Some((length, head)))
+        parsed(length, head)
+    }
+
+    fn known() -> &'static LocalKey<RefCell<Known<Self>>> {
+        &KNOWN_RESPONSES
     }
 
     fn framing(&self) -> Result<Option<Framing>, HttpError> {

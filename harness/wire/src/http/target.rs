@@ -21,7 +21,10 @@ impl Target {
         let target = target.split('#').next().unwrap_or("");
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let segments = path.split('/').filter(|s| !s.is_empty()).map(percent_decode).collect();
-        let field = |text: &str| percent_decode(&text.replace('+', " "));
+        let field = |text: &str| match text.contains('+') {
+            true => percent_decode(&text.replace('+', " ")),
+            false => percent_decode(text),
+        };
         let query = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             (field(name), field(value))
@@ -42,6 +45,9 @@ impl Target {
 
 /// Decodes percent escapes: `%41` to `A`.
 pub fn percent_decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

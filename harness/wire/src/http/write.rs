@@ -100,12 +100,23 @@ fn status_line(status: u16, headers: &[(&str, &str)]) -> String {
 fn line(out: &mut String, name: &str, value: &str) {
     out.push_str(name);
     out.push_str(": ");
-    out.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    match is_plain(value) {
+        true => out.push_str(value),
+        false => out.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c })),
+    }
     out.push_str("\r\n");
+}
+
+/// Whether nothing in a text can be a control character, as in most.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// A space or a line break in a target would end the request line early.
 fn one_word(out: &mut String, path: &str) {
+    if is_plain(path) && !path.contains(' ') {
+        return out.push_str(path);
+    }
     for c in path.chars() {
         match c.is_control() || c == ' ' {
             true => out.push_str("%20"),

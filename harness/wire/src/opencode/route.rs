@@ -6,6 +6,9 @@ use super::info::{ApiPart, Info};
 use crate::http::{Target, percent_encode};
 use std::fmt;
 
+/// More segments than any route has.
+const SEGMENTS_MAX: usize = 8;
+
 /// The kind of ask that a route is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ask {
@@ -166,9 +169,11 @@ impl Ask {
 impl<'a> Route<'a> {
     /// The route of a request; `None` if it is not known here.
     pub fn parse(method: &str, target: &'a Target) -> Option<Route<'a>> {
-        let segments: Vec<&'a str> = target.path();
+        let mut segments = [""; SEGMENTS_MAX];
+        let path = segments.get_mut(..target.segments.len())?;
+        path.iter_mut().zip(&target.segments).for_each(|(at, segment)| *at = segment);
         let asks = |ask| Some(Route::Asks(ask));
-        match (method, segments.as_slice()) {
+        match (method, &*path) {
             ("GET", ["event"]) => Some(Route::Events { global: false }),
             ("GET", ["global", "event"]) => Some(Route::Events { global: true }),
             ("GET", ["session"]) => Some(Route::Sessions),
