@@ -48,6 +48,14 @@ impl Outgoing {
         self.bytes.extend(bytes);
     }
 
+    /// [`Outgoing::push`], without a copy where nothing waits.
+    pub fn push_vec(&mut self, bytes: Vec<u8>) {
+        match self.bytes.is_empty() {
+            true => self.bytes = bytes.into(),
+            false => self.push(&bytes),
+        }
+    }
+
     /// Whether no bytes wait.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

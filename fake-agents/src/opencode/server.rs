@@ -172,7 +172,7 @@ impl Server {
                     connection.ticket = None;
                     connection.cut_at = None;
                     let headers = if answer.body.starts_with('<') { HTML } else { JSON };
-                    connection.out.push(&response(status, headers, answer.body.as_bytes()));
+                    connection.out.push_vec(response(status, headers, answer.body.as_bytes()));
                 }
             }
         }
@@ -266,7 +266,7 @@ impl Server {
             let directory = &self.directory;
             connection.last = false;
             connection.stream = Some(EventStream { global, muted: false, beat_at });
-            connection.out.push(&streaming_head(200, EVENTS));
+            connection.out.push_vec(streaming_head(200, EVENTS));
             let cursor = request.head.headers.get("last-event-id");
             match self.replay.as_mut().map(|replay| replay.welcome(now, cursor)) {
                 Some(Welcome::Missed(missed)) => {
@@ -321,7 +321,7 @@ impl Connection {
             match os.read(self.fd, 65_536) {
                 Read::Data(bytes) => {
                     came = true;
-                    self.reader.feed(&bytes);
+                    self.reader.feed_vec(bytes);
                 }
                 Read::Later => return came,
                 Read::Eof | Read::Failed(_) => {
@@ -338,6 +338,6 @@ impl Connection {
             true => sse::bytes(None, id, &format!("{{\"directory\":{},\"payload\":{json}}}", quoted(directory))),
             false => sse::bytes(None, id, json),
         };
-        self.out.push(&chunk(&bytes));
+        self.out.push_vec(chunk(&bytes));
     }
 }

@@ -189,7 +189,7 @@ fn line(place: usize, event: &Event) -> Line {
         What::RequestFailed { why, .. } => why.clone(),
         _ => what.clone(),
     };
-    Line { t: event.t, who: event.who.clone(), what, key, event: Some(place), repeats: 0 }
+    Line { t: event.t, who: event.who.to_string(), what, key, event: Some(place), repeats: 0 }
 }
 
 fn describe(what: &What) -> String {

@@ -8,7 +8,7 @@ mod server;
 
 use self::server::{Server, argv};
 use crate::read::cast;
-use rehang_trace::{Event, Trace, What};
+use rehang_trace::{Event, Name, Trace, What};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -171,7 +171,7 @@ fn exchanges(trace: &Trace, put: &mut Put<'_>) -> io::Result<()> {
         What::Sse(_) if event.who == "client" => Some(event.who.as_str()),
         _ => None,
     });
-    let mut open: BTreeMap<u32, (String, String, Value)> = BTreeMap::new();
+    let mut open: BTreeMap<u32, (Name, String, Value)> = BTreeMap::new();
     let mut server = Server::new(trace);
     let end = trace.events.last().map_or(0.0, seconds);
     for event in &trace.events {

@@ -22,7 +22,7 @@ pub fn any_trace() -> impl proptest::strategy::Strategy<Value = Trace> {
         events
     });
     sorted.prop_map(|events| {
-        let event = |(t, who, what)| Event { t: VTime(t), who, what };
+        let event = |(t, who, what): (u64, String, What)| Event { t: VTime(t), who: who.into(), what };
         Trace { events: events.into_iter().map(event).collect() }
     })
 }

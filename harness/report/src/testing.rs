@@ -33,7 +33,7 @@ pub fn trace() -> Trace {
         (5_020, "agent", ended),
         (9_000, "", What::Ended(Ended::Deadlock(vec![("agent".to_owned(), "permission".to_owned())]))),
     ];
-    Trace { events: events.map(|(t, who, what)| Event { t: VTime(t), who: who.to_owned(), what }).into() }
+    Trace { events: events.map(|(t, who, what)| Event { t: VTime(t), who: who.into(), what }).into() }
 }
 
 /// The row of the cell.

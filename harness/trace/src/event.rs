@@ -4,10 +4,14 @@
 //! role that listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load.
 
 use crate::json::Json;
+use compact_str::CompactString;
 use rehang_scenario::{Policy, VTime, turns::Question};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
+
+/// A name in a trace: most are so short that they take no memory of their own.
+pub type Name = CompactString;
 
 /// The ordered record of one cell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,7 +27,7 @@ pub struct Event {
     pub t: VTime,
     /// Who did it or to whom it happened: a process's role (`agent`, `agent.1`), `wrapper`, `client`,
     /// `model`, `person1`, or a strategy's name.
-    pub who: String,
+    pub who: Name,
     /// What happened.
     pub what: What,
 }
@@ -81,7 +85,7 @@ pub enum What {
         /// Its number within the cell, from 1.
         id: u32,
         /// The method: `GET`, `POST`, …
-        method: String,
+        method: Name,
         /// The path with its query.
         path: String,
         /// The JSON body; null if there is none.

@@ -9,7 +9,7 @@ pub mod json;
 pub mod ndjson;
 pub mod role;
 
-pub use event::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
+pub use event::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, Name, RunEnd, Trace, What};
 pub use json::Json;
 pub use ndjson::{Header, ReadError, TraceHash, read, sha256, write};
 pub use role::{Actor, actor};

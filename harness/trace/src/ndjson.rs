@@ -3,7 +3,7 @@
 //! Invariants: the hash covers the events alone, so that the same cell has the same hash on every stage, whatever its
 //! header says; equal traces have equal bytes; reading never panics, and an error names the line.
 
-use crate::{Event, Trace};
+use crate::{Event, Trace, What};
 use rehang_scenario::Order;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -199,9 +199,48 @@ pub enum ReadError {
 
 fn encode(event: &Event, line: &mut Vec<u8>) {
     // Events hold only strings, numbers and JSON values, all of which can be written to memory.
-    let written = serde_json::to_writer(&mut *line, event);
+    let written = match is_plain(&event.who) {
+        true => encode_wire(event, line),
+        false => serde_json::to_writer(&mut *line, event).map_err(io::Error::from),
+    };
     assert!(written.is_ok(), "{:?}", written.err());
     line.push(b'\n');
+}
+
+/// An event of the wire, of which most traces consist, as `Serialize` writes it, in a third of the time.
+fn encode_wire(event: &Event, line: &mut Vec<u8>) -> io::Result<()> {
+    let Event { t, who, what } = event;
+    let t = t.0;
+    match what {
+        What::Sse(json) => {
+            write!(line, "{{\"t\":{t},\"who\":\"{who}\",\"what\":{{\"sse\":")?;
+            line.extend_from_slice(json.text().as_bytes());
+            line.extend_from_slice(b"}}");
+        }
+        What::Response { id, status, body } => {
+            write!(
+                line,
+                "{{\"t\":{t},\"who\":\"{who}\",\"what\":{{\"response\":{{\"id\":{id},\"status\":{status},\"body\":"
+            )?;
+            line.extend_from_slice(body.text().as_bytes());
+            line.extend_from_slice(b"}}}");
+        }
+        What::Request { id, method, path, body } if is_plain(method) && is_plain(path) => {
+            write!(
+                line,
+                "{{\"t\":{t},\"who\":\"{who}\",\"what\":{{\"request\":{{\"id\":{id},\"method\":\"{method}\",\"path\":\"{path}\",\"body\":"
+            )?;
+            line.extend_from_slice(body.text().as_bytes());
+            line.extend_from_slice(b"}}}");
+        }
+        _ => serde_json::to_writer(line, event)?,
+    }
+    Ok(())
+}
+
+/// Whether JSON writes a text as it is.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
 }
 
 fn decode<'a, T: Deserialize<'a>>(line: &'a [u8], number: usize) -> Result<T, ReadError> {
@@ -221,7 +260,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::What;
+    use crate::Json;
     use expect_test::expect;
     use proptest::prelude::*;
     use rehang_scenario::VTime;
@@ -242,7 +281,7 @@ mod tests {
 
     /// An agent that starts and exits after 7 ms.
     fn short() -> Trace {
-        let event = |t, what| Event { t: VTime(t), who: "agent".to_owned(), what };
+        let event = |t, what| Event { t: VTime(t), who: "agent".into(), what };
         let spawn = What::Spawn { parent: String::new(), argv: vec!["fake".to_owned()] };
         Trace { events: vec![event(0, spawn), event(7, What::Exit(0))] }
     }
@@ -335,6 +374,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_by_hand_is_what_serde_writes(
+            (t, id, status) in any::<(u64, u32, u16)>(), [who, method, path] in any::<[String; 3]>(), text in ".{0,9}",
+        ) {
+            let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+            for as_it_is in [true, false] {
+                let of = |text: &String| if as_it_is { text.clone() } else { plain(text) };
+                let body = Json::of_text(&text);
+                let request = What::Request { id, method: of(&method).into(), path: of(&path), body: body.clone() };
+                for what in [request, What::Response { id, status, body: body.clone() }, What::Sse(body)] {
+                    let event = Event { t: VTime(t), who: of(&who).into(), what };
+                    let mut line = Vec::new();
+                    encode(&event, &mut line);
+                    prop_assert_eq!(line.strip_suffix(b"\n"), Some(&*serde_json::to_vec(&event).unwrap()));
+                }
+            }
+        }
+
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(bytes.as_slice());

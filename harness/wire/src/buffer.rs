@@ -20,6 +20,14 @@ impl Buffer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends bytes that are not needed elsewhere.
+    pub(crate) fn push_vec(&mut self, bytes: Vec<u8>) {
+        match self.rest().is_empty() {
+            true => (self.bytes, self.at) = (bytes, 0),
+            false => self.push(&bytes),
+        }
+    }
+
     /// The bytes that are unread.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.at..]

@@ -128,6 +128,13 @@ impl Decoder {
         }
     }
 
+    /// [`Decoder::feed`], without a copy where nothing is unread.
+    pub fn feed_vec(&mut self, bytes: Vec<u8>) {
+        if self.failed.is_none() {
+            self.buffer.push_vec(bytes);
+        }
+    }
+
     /// The next event or comment; `None` if more bytes are needed.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
             Said::Killed { child, sig } => {
                 let child = format!("{who}.{child}");
                 alive.retain(|other| *other != child);
-                events.push(Event { t: at(line.ms), who: child, what: What::Killed(sig.clone()) });
+                events.push(Event { t: at(line.ms), who: child.into(), what: What::Killed(sig.clone()) });
                 continue;
             }
             // who ended whom is asked of the journal: see [`acted`]
@@ -72,7 +72,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
                 what.clone()
             }
         };
-        events.push(Event { t: at(line.ms), who, what });
+        events.push(Event { t: at(line.ms), who: who.into(), what });
     }
     let t = at(ran.ended_ms);
     let left: Vec<(String, String)> = ran
@@ -82,7 +82,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         .collect();
     let Some(exit) = ran.exit else {
         let what = What::Ended(Ended::Horizon { reason: Horizon::Deadline, waits: Vec::new() });
-        events.push(Event { t, who: SCHEDULER.to_owned(), what });
+        events.push(Event { t, who: SCHEDULER.into(), what });
         return Trace { events };
     };
     // a fake that is gone without a reported end was ended by somebody: here, by the wrapper
@@ -91,9 +91,9 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         if !who.contains('.') {
             killed = true;
             let what = What::Signal { sig: "KILL".to_owned(), to: who.clone() };
-            events.push(Event { t, who: name.to_owned(), what });
+            events.push(Event { t, who: name.into(), what });
         }
-        events.push(Event { t, who, what: What::Killed("KILL".to_owned()) });
+        events.push(Event { t, who: who.into(), what: What::Killed("KILL".to_owned()) });
     }
     let outcome = match exit {
         0 => RunEnd::Completed,
@@ -108,10 +108,10 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
     };
     // what a wrapper does with the result does not matter here: it had the result that the agent gave
     let what = What::Settled { outcome, cause, text: result };
-    events.push(Event { t, who: name.to_owned(), what });
-    events.push(Event { t, who: SCHEDULER.to_owned(), what: What::Ended(Ended::Settled) });
+    events.push(Event { t, who: name.into(), what });
+    events.push(Event { t, who: SCHEDULER.into(), what: What::Ended(Ended::Settled) });
     for (who, program) in left {
-        events.push(Event { t, who, what: What::Left { what: format!("process {program}") } });
+        events.push(Event { t, who: who.into(), what: What::Left { what: format!("process {program}") } });
     }
     Trace { events }
 }

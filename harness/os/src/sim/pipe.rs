@@ -59,7 +59,9 @@ impl Pipe {
 
     /// Removes at most `max` bytes.
     pub fn read(&mut self, max: usize) -> Vec<u8> {
-        let mut out = Vec::new();
+        let read = self.read;
+        // most readers take what a writer wrote as it is
+        let mut out = self.pages.pop_front_if(|page| read == 0 && page.len() <= max).unwrap_or_default();
         while out.len() < max
             && let Some(page) = self.pages.front()
         {

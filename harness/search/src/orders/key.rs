@@ -13,7 +13,7 @@ use rehang_scenario::VTime;
 use rehang_scenario::attribution::said_in;
 use rehang_stage::Tie;
 use rehang_trace::role::{Actor, actor};
-use rehang_trace::{Event, Fact, What};
+use rehang_trace::{Event, Fact, Name, What};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 
@@ -42,7 +42,7 @@ pub struct History {
     /// The instant of the last other event, but for what strategies see and say.
     other_at: Option<VTime>,
     /// All events, by party.
-    of: BTreeMap<String, Sum>,
+    of: BTreeMap<Name, Sum>,
     line: Vec<u8>,
 }
 

@@ -63,7 +63,7 @@ fn a_stage_that_cannot_be_had_is_an_internal_error() {
 #[test]
 fn what_goes_on_to_an_end_refutes_a_lasso() {
     let ending = |ended| {
-        let event = rehang_trace::Event { t: VTime(7_000), who: "scheduler".to_owned(), what: What::Ended(ended) };
+        let event = rehang_trace::Event { t: VTime(7_000), who: "scheduler".into(), what: What::Ended(ended) };
         refutes(&Trace { events: vec![event] })
     };
     let lasso = Ended::Lasso { waits: Vec::new(), cycle_ms: 1 };
@@ -78,7 +78,7 @@ fn what_goes_on_to_an_end_refutes_a_lasso() {
 #[test]
 fn traces_that_differ_are_told_apart_by_their_first_event() {
     let event =
-        |text: &str| rehang_trace::Event { t: VTime(1), who: "agent".to_owned(), what: What::Says(text.to_owned()) };
+        |text: &str| rehang_trace::Event { t: VTime(1), who: "agent".into(), what: What::Says(text.to_owned()) };
     let (a, b) = (Trace { events: vec![event("a")] }, Trace { events: vec![event("a"), event("b")] });
     let said = difference(&a, &b);
     assert!(said.starts_with("event 2 is {") && said.ends_with("not the end"), "{said}");

@@ -56,7 +56,7 @@ impl Hub<'_> {
         };
         let headers = if text.is_empty() { &HEADERS[..1] } else { &HEADERS };
         let bytes = request(method, path, HOST, headers, text.as_bytes());
-        self.record(who, What::Request { id, method: method.to_owned(), path: path.to_owned(), body: json });
+        self.record(who, What::Request { id, method: method.into(), path: path.to_owned(), body: json });
         let until = timeout.map(|span| self.now + span);
         let kind = Kind::Request { id, status: 0, body: Vec::new(), until };
         if !self.open_connection(who, bytes, kind)? {
@@ -69,7 +69,7 @@ impl Hub<'_> {
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
         self.net.requests += 1;
         let (id, (method, path)) = (self.net.requests, EVENTS.sent());
-        self.record(who, What::Request { id, method: method.to_owned(), path: path.clone(), body: Json::null() });
+        self.record(who, What::Request { id, method: method.into(), path: path.clone(), body: Json::null() });
         let mut headers = vec![("accept", "text/event-stream")];
         if let Some(id) = self.net.last_ids.get(&self.actor) {
             headers.push(("last-event-id", id));
@@ -118,7 +118,7 @@ impl Hub<'_> {
             },
         };
         let reader = ResponseReader::new();
-        let who = who.to_owned();
+        let who = who.into();
         self.net.open.push(Connection { handle, port, seat: self.actor, who, reader, unsent, what });
         Ok(true)
     }
@@ -187,7 +187,7 @@ fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, InternalError> {
         let connection = &mut hub.net.open[at];
         let end = match hub.kernel.read(handle, 65_536)? {
             Read::Data(bytes) => {
-                connection.reader.feed(&bytes);
+                connection.reader.feed_vec(bytes);
                 None
             }
             Read::Later => return Ok(Came::Nothing),
@@ -217,11 +217,12 @@ fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
         };
         match (&mut connection.what, piece) {
             (Kind::Request { status, .. }, Piece::Head(head)) => *status = head.status,
+            (Kind::Request { body, .. }, Piece::Body(bytes)) if body.is_empty() => *body = bytes,
             (Kind::Request { body, .. }, Piece::Body(bytes)) => body.extend_from_slice(&bytes),
             (Kind::Request { .. }, Piece::End) => return Came::Whole,
             (Kind::Events { .. }, Piece::Head(_)) => {}
             (Kind::Events { decoder }, Piece::Body(bytes)) => {
-                decoder.feed(&bytes);
+                decoder.feed_vec(bytes);
                 take_events(hub, at);
             }
             (Kind::Events { .. }, Piece::End) => return Came::Broken("closed"),

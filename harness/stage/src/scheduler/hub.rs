@@ -231,7 +231,7 @@ impl<'w> Hub<'w> {
     pub fn record(&mut self, who: &str, what: What) {
         let what = self.ports.hide(what);
         self.text_bytes += what.text_bytes();
-        self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.to_owned(), what });
+        self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.into(), what });
     }
 
     pub fn agent_alive(&self) -> bool {

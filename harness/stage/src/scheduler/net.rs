@@ -5,7 +5,7 @@
 
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical, VTime};
-use rehang_trace::Json;
+use rehang_trace::{Json, Name};
 use rehang_wire::{http::ResponseReader, sse};
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub(super) struct Connection {
     pub(super) handle: Option<Handle>,
     pub(super) port: u16,
     pub(super) seat: usize,
-    pub(super) who: String,
+    pub(super) who: Name,
     pub(super) reader: ResponseReader,
     pub(super) unsent: Vec<u8>,
     pub(super) what: Kind,

@@ -163,6 +163,13 @@ impl<H: Head> Reader<H> {
         }
     }
 
+    /// [`Reader::feed`], without a copy where nothing is unread.
+    pub fn feed_vec(&mut self, bytes: Vec<u8>) {
+        if self.failed.is_none() {
+            self.buffer.push_vec(bytes);
+        }
+    }
+
     /// The other side has closed: no more bytes come.
     pub fn finish(&mut self) {
         self.ended = true;
@@ -198,7 +205,10 @@ impl<H: Head> Reader<H> {
                         self.failed = Some(HttpError::BodyTooLong);
                         return Err(HttpError::BodyTooLong);
                     }
-                    message.body.extend_from_slice(&bytes);
+                    match message.body.is_empty() {
+                        true => message.body = bytes,
+                        false => message.body.extend_from_slice(&bytes),
+                    }
                 }
                 (Piece::End, partial) => {
                     if let Some(message) = partial.take() {
