@@ -9,9 +9,20 @@ use super::release::{BASH_TIMEOUT_MS, Dialect, METADATA_MAX_BYTES};
 use super::state::{Body, ToolState};
 use super::tools::{BashEnd, Kind, Outcome, ToolRun};
 use rehang_scenario::turns::Bash;
+use serde::Deserialize;
+use serde_json::Value;
 
 /// The output of a command that has printed nothing, if something is said of its end.
 const NO_OUTPUT: &str = "(no output)";
+
+/// What of a call's input is shown as its title.
+#[derive(Deserialize)]
+struct Input {
+    #[serde(default)]
+    description: Value,
+    #[serde(default)]
+    command: Value,
+}
 
 impl Engine {
     pub(super) fn start_bash(&mut self, id: u32, bash: Bash) {
@@ -121,10 +132,10 @@ impl Engine {
 
     /// The description in the call's input, which 1.2 takes as the title; 1.18 takes the command.
     fn title_of(&mut self, id: u32) -> Option<String> {
-        let key = if self.release.dialect < Dialect::V1_18 { "description" } else { "command" };
         let (.., shown) = self.shown(id)?;
-        let input: serde_json::Value = serde_json::from_str(&shown.input).ok()?;
-        input.get(key)?.as_str().map(str::to_owned)
+        let input: Input = serde_json::from_str(&shown.input).ok()?;
+        let title = if self.release.dialect < Dialect::V1_18 { input.description } else { input.command };
+        if let Value::String(title) = title { Some(title) } else { None }
     }
 
     fn bash_metadata(&mut self, id: u32, output: &str) -> String {

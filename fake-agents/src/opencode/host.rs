@@ -15,6 +15,7 @@ use rehang_scenario::{
     Canon, Span, VTime,
     plan::{PLAN_ENV, Plan},
 };
+use rehang_wire::http::write_chunk;
 use std::collections::VecDeque;
 
 /// How many model requests one resume sends at most. Upstream asks again at once if a stream ended without a reason,
@@ -54,6 +55,11 @@ impl Outgoing {
             true => self.bytes = bytes.into(),
             false => self.push(&bytes),
         }
+    }
+
+    /// Appends a chunk of a body with these bytes.
+    pub fn push_chunk(&mut self, bytes: &[u8]) {
+        write_chunk(&mut self.bytes, bytes);
     }
 
     /// Whether no bytes wait.

@@ -12,7 +12,7 @@ use rehang_actors::faults::{EventFaults, Passed};
 use rehang_os::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::{
-    http::{CONTINUE, RequestReader, chunk, percent_decode, response, streaming_head},
+    http::{CONTINUE, RequestReader, percent_decode, response, streaming_head},
     opencode::{Route, kind},
     sse,
 };
@@ -48,6 +48,8 @@ struct Connection {
     fd: Fd,
     reader: RequestReader,
     out: Outgoing,
+    /// The last event as it was written; the memory is used again.
+    said: String,
     /// The ticket of the request that is not answered yet.
     ticket: Option<u32>,
     stream: Option<EventStream>,
@@ -92,6 +94,7 @@ impl Server {
                 fd,
                 reader: RequestReader::new(),
                 out: Outgoing::default(),
+                said: String::new(),
                 ticket: None,
                 stream: None,
                 cut_at: None,
@@ -145,6 +148,10 @@ impl Server {
     /// Sends an event of the bus to the streams.
     pub fn event(&mut self, os: &mut dyn Os, mut event: Event) {
         event.id = self.replay.as_mut().and_then(|replay| replay.keep(os.now(), &event));
+        if !self.faults.any() {
+            self.send(&event);
+            return self.flush(os);
+        }
         for passed in self.faults.pass(os.now(), event) {
             match passed {
                 Passed::Event(event) => self.send(&event),
@@ -217,6 +224,7 @@ impl Server {
                 fd: _, // not compared: a name of the connection, whose state the world writes
                 reader,
                 out,
+                said: _, // not compared: it is written anew each time
                 ticket,
                 stream,
                 cut_at,
@@ -334,10 +342,14 @@ impl Connection {
 
     fn say(&mut self, id: Option<&str>, json: &str, directory: &str) {
         let global = self.stream.as_ref().is_some_and(|stream| stream.global);
-        let bytes = match global {
-            true => sse::bytes(None, id, &format!("{{\"directory\":{},\"payload\":{json}}}", quoted(directory))),
-            false => sse::bytes(None, id, json),
-        };
-        self.out.push_vec(chunk(&bytes));
+        self.said.clear();
+        match global {
+            true => {
+                let json = format!("{{\"directory\":{},\"payload\":{json}}}", quoted(directory));
+                sse::write(&mut self.said, None, id, &json);
+            }
+            false => sse::write(&mut self.said, None, id, json),
+        }
+        self.out.push_chunk(self.said.as_bytes());
     }
 }

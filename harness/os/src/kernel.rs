@@ -7,7 +7,8 @@ use crate::line_discipline::NotModelled;
 use crate::os::{Errno, Exit, Read, Sig, Write};
 use rehang_evidence::Snapshot;
 use rehang_scenario::{Canon, Terminal, VTime, plan::Plan};
-use rehang_trace::Fact;
+use rehang_trace::{Fact, Name};
+use smallvec::SmallVec;
 
 /// A process: its place in the order of starts, from 0. The agent is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,11 +70,14 @@ pub enum Also {
     Others,
 }
 
+/// Usually few things: up to four take no memory of their own.
+pub type Few<T> = SmallVec<[T; 4]>;
+
 /// One change that a call of the kernel made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Happened {
     /// The process it happened to, or that said it.
-    pub role: String,
+    pub role: Name,
     /// What happened.
     pub what: Change,
 }
@@ -198,7 +202,7 @@ pub trait Kernel {
 
     /// The live processes that can run at `now`, in order: one of their descriptors is ready, a caught signal
     /// or a child's end is there, their deadline has come, or they have never run.
-    fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, InternalError>;
+    fn ready(&mut self, now: VTime) -> Result<Few<Proc>, InternalError>;
 
     /// The earliest deadline after this time that a process waits for.
     fn deadline(&self, after: VTime) -> Option<VTime>;

@@ -83,6 +83,12 @@ pub fn event(event: &Event) -> Vec<u8> {
 /// The bytes of an event of this type and id, if there are any, and this data.
 pub fn bytes(event: Option<&str>, id: Option<&str>, data: &str) -> Vec<u8> {
     let mut out = String::with_capacity(data.len() + 16);
+    write(&mut out, event, id, data);
+    out.into_bytes()
+}
+
+/// Appends what [`bytes`] gives.
+pub fn write(out: &mut String, event: Option<&str>, id: Option<&str>, data: &str) {
     for (name, value) in [("event", event), ("id", id)] {
         if let Some(value) = value {
             out.push_str(&format!("{name}: {}\n", value.replace(['\r', '\n', '\0'], " ")));
@@ -94,7 +100,6 @@ pub fn bytes(event: Option<&str>, id: Option<&str>, data: &str) -> Vec<u8> {
         out.push('\n');
     }
     out.push('\n');
-    out.into_bytes()
 }
 
 /// The bytes of a comment.

@@ -19,7 +19,7 @@ mod table;
 mod tty;
 mod turn;
 
-use crate::kernel::{Handle, Happened, InternalError, Kernel, Launch, Left, Party, Proc, Streams};
+use crate::kernel::{Few, Handle, Happened, InternalError, Kernel, Launch, Left, Party, Proc, Streams};
 use crate::linux::signals;
 use crate::lockstep::protocol::Key;
 use crate::os::{Errno, Read, Sig, Write};
@@ -203,8 +203,8 @@ impl Kernel for LockstepKernel {
         self.start_agent(launch)
     }
 
-    fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, InternalError> {
-        let mut ready = Vec::new();
+    fn ready(&mut self, now: VTime) -> Result<Few<Proc>, InternalError> {
+        let mut ready = Few::new();
         for proc in self.all() {
             if self.is_ready(proc, now)? {
                 ready.push(proc);

@@ -122,7 +122,7 @@ impl Process {
 
 impl LockstepKernel {
     pub(super) fn say(&mut self, proc: Proc, what: Change) {
-        let role = self.get(proc).role.clone();
+        let role = self.get(proc).role.as_str().into();
         self.happened.push(Happened { role, what });
     }
 

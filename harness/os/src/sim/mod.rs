@@ -12,7 +12,7 @@ mod process;
 mod snapshot;
 mod tty;
 
-use crate::kernel::{Change, Handle, Happened, InternalError, Kernel, Launch, Left, Party, Proc, Streams};
+use crate::kernel::{Change, Few, Handle, Happened, InternalError, Kernel, Launch, Left, Party, Proc, Streams};
 use crate::line_discipline::LineDiscipline;
 use crate::os::{BACKLOG, Errno, Programs, Read, Sig, TTY_ROOM_MIN, Write, tty_takes};
 use crate::tables::Used;
@@ -77,7 +77,7 @@ impl SimKernel {
     }
 
     fn say(&mut self, proc: Proc, what: Change) {
-        let role = self.processes[proc.0 as usize].role.clone();
+        let role = self.processes[proc.0 as usize].role.as_str().into();
         self.happened.push(Happened { role, what });
     }
 
@@ -413,7 +413,7 @@ impl Kernel for SimKernel {
         Ok((proc, streams))
     }
 
-    fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, InternalError> {
+    fn ready(&mut self, now: VTime) -> Result<Few<Proc>, InternalError> {
         Ok(self.all().filter(|&p| self.is_ready(p, now)).collect())
     }
 

@@ -11,7 +11,7 @@ use rehang_os::{
     os::{Exit, Read},
 };
 use rehang_strategy::Stream;
-use rehang_trace::{Fact, What};
+use rehang_trace::{Fact, Name, What};
 
 impl Hub<'_> {
     /// Reads all that has come, records it in the trace, and tells those who listen.
@@ -29,7 +29,7 @@ impl Hub<'_> {
         model::drain(self)
     }
 
-    fn take_in(&mut self, role: String, change: Change) {
+    fn take_in(&mut self, role: Name, change: Change) {
         let what = match change {
             Change::Spawned { parent, argv } => {
                 self.spawned += 1;

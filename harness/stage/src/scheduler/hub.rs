@@ -18,7 +18,7 @@ use rehang_os::{
 use rehang_scenario::plan::{Plan, Tools};
 use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, Via, WorkerFault, WrapperFault};
 use rehang_trace::{
-    Event, RunEnd, What,
+    Event, Name, RunEnd, What,
     role::{self, Role},
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -88,7 +88,7 @@ pub struct Hub<'w> {
     /// What was asked and has not ended.
     pub asks: Vec<OpenAsk>,
     /// What agents have stated, by role: only evidence reads it.
-    pub records: BTreeMap<String, Records>,
+    pub records: BTreeMap<Name, Records>,
     pub faults: Vec<Fault>,
     /// The processor time of those that went in circles: only evidence reads it.
     pub burned: Burned,

@@ -31,7 +31,7 @@ use inbox::{Inbox, Input};
 pub use ports::port_in;
 use proof::{Cycle, Half, Place, Proof};
 pub use proof::{Proofs, State};
-use rehang_os::kernel::{InternalError, Kernel, Proc};
+use rehang_os::kernel::{Few, InternalError, Kernel, Proc};
 use rehang_scenario::{Canon, Order, Scenario, Span, Terminal, TieChoice, VTime};
 use rehang_strategy::{Member, SeatError, SpecError};
 use rehang_trace::{Ended, Event, Horizon, Trace, What, role::SCHEDULER};
@@ -438,8 +438,8 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 
     /// Who can go on at this instant, each with its rank.
-    fn candidates(&mut self) -> Result<Vec<(Candidate, u64)>, InternalError> {
-        let mut candidates: Vec<(Candidate, u64)> = Vec::new();
+    fn candidates(&mut self) -> Result<Few<(Candidate, u64)>, InternalError> {
+        let mut candidates = Few::new();
         for proc in self.hub.kernel.ready(self.hub.now)? {
             let rank = rank(self.job.seed, self.hub.kernel.role(proc));
             candidates.push((Candidate::Process(proc), rank));

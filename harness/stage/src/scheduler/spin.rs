@@ -8,7 +8,7 @@ use super::proof::{Cycle, Proof};
 use super::{Candidate, Scheduler};
 use rehang_evidence::Snapshot;
 use rehang_evidence::data::State;
-use rehang_os::kernel::{InternalError, Proc};
+use rehang_os::kernel::{Few, InternalError, Proc};
 use rehang_os::tables::pid_of;
 use rehang_scenario::{Canon, Span, VTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ pub enum Spun {
 
 impl Spin {
     /// The candidates from whom the next is picked: none that goes in circles before one that does not.
-    pub fn admit(&self, candidates: &mut Vec<(Candidate, u64)>) {
+    pub fn admit(&self, candidates: &mut Few<(Candidate, u64)>) {
         if self.who.is_empty() {
             return;
         }

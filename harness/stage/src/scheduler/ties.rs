@@ -7,7 +7,7 @@
 
 use super::proof::State;
 use super::{Candidate, Scheduler};
-use rehang_os::kernel::InternalError;
+use rehang_os::kernel::{Few, InternalError};
 use rehang_scenario::{Span, TieChoice, VTime};
 use rehang_trace::Event;
 
@@ -108,7 +108,7 @@ impl Scheduler<'_, '_> {
     /// The candidate that runs; `None` if the run is broken off here.
     pub fn pick(
         &mut self,
-        mut candidates: Vec<(Candidate, u64)>,
+        mut candidates: Few<(Candidate, u64)>,
         landing: Option<VTime>,
     ) -> Result<Option<Candidate>, InternalError> {
         if candidates.len() > 1 {

@@ -20,7 +20,7 @@ mod write;
 pub use head::{Headers, RequestHead, ResponseHead};
 pub use read::{Head, HttpError, Message, Piece, Reader, Request, RequestReader, Response, ResponseReader};
 pub use target::{Target, percent_decode, percent_encode};
-pub use write::{CONTINUE, LAST_CHUNK, chunk, reason, request, response, streaming_head};
+pub use write::{CONTINUE, LAST_CHUNK, chunk, reason, request, response, streaming_head, write_chunk};
 
 /// The longest head, request line or status line included, in bytes. Node's limit is 16 KiB, undici's too.
 pub const HEAD_MAX_BYTES: usize = 64 * 1024;

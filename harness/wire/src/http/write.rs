@@ -9,6 +9,8 @@ const HEAD_BYTES: usize = 128;
 
 /// The interim response for a client that [`expects it`](super::RequestHead::expects_continue).
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+/// The digits of a chunk's size.
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// The end of a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
@@ -54,12 +56,22 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
         return Vec::new();
     }
     // sixteen digits at most, and two line ends
-    let mut out = String::with_capacity(bytes.len() + 20);
-    let _ = write!(out, "{:x}\r\n", bytes.len());
-    let mut out = out.into_bytes();
-    out.extend_from_slice(bytes);
-    out.extend_from_slice(b"\r\n");
+    let mut out = Vec::with_capacity(bytes.len() + 20);
+    write_chunk(&mut out, bytes);
     out
+}
+
+/// Appends what [`chunk`] gives.
+pub fn write_chunk<'b>(out: &mut impl Extend<&'b u8>, bytes: &'b [u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    for shift in (0..=bytes.len().ilog2() / 4).rev() {
+        out.extend([&DIGITS[bytes.len() >> (4 * shift) & 0xf]]);
+    }
+    out.extend(b"\r\n");
+    out.extend(bytes);
+    out.extend(b"\r\n");
 }
 
 /// The usual reason phrase of a status.
