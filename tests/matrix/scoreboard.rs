@@ -1,52 +1,72 @@
 //! The main claim: which stack catches every known hang and harms no healthy run.
 //!
-//! The whole matrix on sim. `guard` is the stack that we recommend; this test fails if any other stack of the matrix
-//! costs its user less, over all files and without exemptions. Every hang except one is proved, and every control arm
-//! ends.
+//! The whole matrix. `guard` is the stack that we recommend; this test fails if any other stack of the matrix costs its
+//! user less, over all files and without exemptions. Every hang except one is proved, and every control arm ends.
 
-use libtest_mimic::{Arguments, Trial};
-use rehang_judge::score::ScoreRow;
-use rehang_runner::pool::{Pool, Workers};
-use rehang_runner::run::{self, Outcome};
+use crate::File;
+use libtest_mimic::{Failed, Trial};
+use rehang_judge::score::{ScoreRow, Scoreboard};
+use rehang_runner::pool::Pool;
+use rehang_runner::run;
 use rehang_runner::select::{Selected, Selection};
 use rehang_scenario::text::duration;
 use rehang_scenario::{Arm, Stage};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::sync::{Arc, PoisonError};
 
 /// The agent calls the same tool again and again: what it has said grows with every turn, so that no state ever
 /// repeats.
 const GROWS: &str = "model/same-call-again";
 
-fn main() -> ExitCode {
-    rehang::dispatch();
-    let args = Arguments::from_args();
-    let trial = |name: &str, holds: fn()| {
-        Trial::test(name, move || {
-            holds();
+/// The trials.
+pub fn trials(pool: &Arc<Pool>, files: &Arc<[File]>) -> [Trial; 2] {
+    let [board, shorter] = [pool.clone(), pool.clone()];
+    let files = files.clone();
+    [
+        Trial::test("shorter_limits_cost_what_the_page_says", move || {
+            shorter_limits_cost_what_the_page_says(&shorter);
             Ok(())
-        })
-    };
-    let trials = vec![
-        trial("the_board_stands", the_board_stands),
-        trial("shorter_limits_cost_what_the_page_says", shorter_limits_cost_what_the_page_says),
-    ];
-    libtest_mimic::run(&args, trials).exit_code()
+        }),
+        // the last, so that what it adds up was played for the other trials
+        Trial::test("the_board_stands", move || the_board_stands(&board, &files)),
+    ]
 }
 
-/// What the cells of a selection came to, on sim.
-fn played(selection: &Selection) -> (Selected, Outcome) {
-    let exe = std::env::current_exe().expect("a test knows its own binary");
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let pool = Pool::new(Workers { exe, fakes: PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes")), jobs });
-    let selected = selection.select(&[Stage::Sim]).expect("the scenarios can be read");
-    let outcome = run::run(&pool, &selected.units, &|_| {}).expect("workers can be started");
-    (selected, outcome)
+fn the_board_stands(pool: &Pool, files: &[File]) -> Result<(), Failed> {
+    let (mut all, mut score) = (Selected::default(), Scoreboard::new());
+    for file in files {
+        let mut played = file.played.lock().unwrap_or_else(PoisonError::into_inner);
+        // without its own trial, sim is enough
+        let (selected, outcome) = match &mut *played {
+            Some(played) => played,
+            none => none.insert(file.play(pool, &[Stage::Sim])?),
+        };
+        all.cells += selected.cells;
+        all.lockstep_only += selected.lockstep_only;
+        score.merge(&outcome.score);
+        is_decided(outcome);
+    }
+    assert!(!all.has_too_much_lockstep(), "at most 5 % of the cells run in lockstep alone");
+
+    // Over the same cells: how long its user waits, and a price for what is missed, harmed or reported falsely. No cell
+    // is left out, not even those in which one of guard's own limits applies.
+    let matrix = rehang_strategy::stacks();
+    let costs: Vec<_> = score.costs().into_iter().filter(|row| matrix.contains(&row.strategy)).collect();
+    let better: Vec<&str> =
+        costs.iter().map(|row| row.strategy.as_str()).take_while(|strategy| *strategy != "guard").collect();
+    assert_eq!(better, [""; 0], "who costs their user less than guard, the cheapest first");
+
+    let scored = score.rows();
+    let all = |name: &str| scored.iter().find(|row| row.strategy == name && row.mechanism.is_empty());
+    let shown = readme_rows();
+    let names = shown.iter().filter_map(|row| row.split_whitespace().next());
+    let rows: Vec<String> = names.filter_map(all).map(readme_row).collect();
+    assert!(shown.len() >= 6, "the README has the table");
+    assert_eq!(rows, shown, "the README on the right");
+    Ok(())
 }
 
-fn the_board_stands() {
-    let (selected, outcome) = played(&Selection::default());
-
+/// A run without a strategy ends, or its hang is proved; a control arm ends.
+fn is_decided(outcome: &run::Outcome) {
     for cell in &outcome.cells {
         let row = cell.row.as_ref().unwrap_or_else(|| panic!("{}: {:?}", cell.id, cell.fault));
         if row.strategy == "none" {
@@ -58,28 +78,11 @@ fn the_board_stands() {
             assert!(cell.arm != Arm::Control || ends, "{}: a control arm ends", cell.id);
         }
     }
-    assert!(!selected.has_too_much_lockstep(), "at most 5 % of the cells run in lockstep alone");
-
-    // Over the same cells: how long its user waits, and a price for what is missed, harmed or reported falsely. No cell
-    // is left out, not even those in which one of guard's own limits applies.
-    let matrix = rehang_strategy::stacks();
-    let costs: Vec<_> = outcome.score.costs().into_iter().filter(|row| matrix.contains(&row.strategy)).collect();
-    let better: Vec<&str> =
-        costs.iter().map(|row| row.strategy.as_str()).take_while(|strategy| *strategy != "guard").collect();
-    assert_eq!(better, [""; 0], "who costs their user less than guard, the cheapest first");
-
-    let scored = outcome.score.rows();
-    let all = |name: &str| scored.iter().find(|row| row.strategy == name && row.mechanism.is_empty());
-    let shown = readme_rows();
-    let names = shown.iter().filter_map(|row| row.split_whitespace().next());
-    let rows: Vec<String> = names.filter_map(all).map(readme_row).collect();
-    assert!(shown.len() >= 6, "the README has the table");
-    assert_eq!(rows, shown, "the README on the right");
 }
 
 /// The rows of the README's table.
 fn readme_rows() -> Vec<&'static str> {
-    let lines = include_str!("../README.md").lines().skip_while(|line| !line.trim_start().starts_with("cells"));
+    let lines = include_str!("../../README.md").lines().skip_while(|line| !line.trim_start().starts_with("cells"));
     lines.skip(1).take_while(|line| *line != "```").collect()
 }
 
@@ -98,11 +101,13 @@ fn readme_row(row: &ScoreRow) -> String {
 }
 
 /// The table of docs/guard.md: what a user who sets shorter limits gains, and whom that harms.
-fn shorter_limits_cost_what_the_page_says() {
-    let page = include_str!("../docs/guard.md");
+fn shorter_limits_cost_what_the_page_says(pool: &Pool) {
+    let page = include_str!("../../docs/guard.md");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `guard")).collect();
     let stacks = rows.iter().filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();
-    let (_, outcome) = played(&Selection { strategy: stacks, ..Selection::default() });
+    let selection = Selection { strategy: stacks, ..Selection::default() };
+    let selected = selection.select(&[Stage::Sim]).expect("the scenarios can be read");
+    let outcome = run::run(pool, &selected.units, &|_| {}).expect("workers can be started");
     let scored = outcome.score.rows();
     let row = |row: &&str| {
         let stack = row.split('`').nth(1).expect("a stack");
