@@ -4,14 +4,14 @@
 //! role that listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load.
 
 use crate::json::Json;
-use compact_str::CompactString;
 use rehang_scenario::{Policy, VTime, turns::Question};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smol_str::SmolStr;
 use std::fmt;
 
 /// A name in a trace: most are so short that they take no memory of their own.
-pub type Name = CompactString;
+pub type Name = SmolStr;
 
 /// The ordered record of one cell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 //! The command `rehang` from the outside, a module for what is asked of it. One binary for all of them, since each binary
-//! is linked with the whole command; what needs a process of its own (`upstream_killed`) has one.
+//! is linked with the whole command; what waits for the wall clock is in `wall_clock`.
 
 mod accept;
 mod action;

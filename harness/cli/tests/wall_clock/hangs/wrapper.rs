@@ -3,7 +3,7 @@
 //!
 //! Invariant: it ends nothing, and waits without a limit; each descriptor that the agent gets is the agent's alone.
 
-use crate::keeper::{Order, say};
+use super::keeper::{Order, say};
 use rehang_actors::{Actor, Driver, Input, Output, PROMPT};
 use rehang_fakes::registry;
 use rehang_scenario::{Fault, Terminal, VTime, WrapperFault};
@@ -41,7 +41,7 @@ fn agent(order: &Order) -> Command {
 pub fn play(order: &Order, _: &[String]) -> io::Result<()> {
     let terminal = order.terminal;
     // the log of an opencode that is no server, held open as it holds its own
-    let logs = crate::records::log_of(&order.scenario.agent).filter(|_| !order.scenario.agent.serves());
+    let logs = super::records::log_of(&order.scenario.agent).filter(|_| !order.scenario.agent.serves());
     let log = match logs {
         Some(folder) => Some(rustix::io::dup(File::create(order.folder.join(folder).join("rehang.log"))?)?),
         None => None,

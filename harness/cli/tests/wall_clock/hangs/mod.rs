@@ -69,14 +69,14 @@ const NOTHING_THE_SAME: [&str; 1] = ["locks"];
 /// The least number of scenarios that show the same on both.
 const SAME: usize = 40;
 
-fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().collect();
-    if let [_, role, order, rest @ ..] = words.as_slice()
-        && let Some(code) = keeper::role(role, order, rest)
-    {
-        return code;
-    }
-    let mut args = Arguments::from_args();
+/// Plays a role around an agent, if these words name one.
+pub fn role(words: &[String]) -> Option<ExitCode> {
+    let [_, role, order, rest @ ..] = words else { return None };
+    keeper::role(role, order, rest)
+}
+
+/// Plays the tests of this part.
+pub fn play(mut args: Arguments) -> ExitCode {
     // they mostly wait
     args.test_threads.get_or_insert(4);
     let chosen = match chosen() {

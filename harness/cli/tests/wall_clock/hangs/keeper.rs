@@ -2,7 +2,7 @@
 //!
 //! Invariant: the keeper is the subreaper of all, and ends all when its own stdin ends; whoever started it need only end.
 
-use crate::{client, wrapper};
+use super::{client, wrapper};
 use rehang_fakes::stand_in::StandIn;
 use rehang_runner::tree;
 use rehang_scenario::{Scenario, Terminal};

@@ -3,7 +3,7 @@
 //!
 //! Invariant: in the form that the reader of real records reads, and from the real processes alone, not from a stage.
 
-use crate::cells::Progress;
+use super::cells::Progress;
 use rehang_os::alone::journal::{self, Line, Said};
 use rehang_scenario::Agent;
 use rehang_trace::{AskKind, Fact, What};

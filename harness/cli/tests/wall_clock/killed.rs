@@ -1,14 +1,15 @@
 //! `kill -9` of `rehang upstream`, while an agent runs and while it installs: nothing is left, and the next run goes on.
 //!
 //! Invariant: the agent and the installer say themselves how far they are, by a named pipe, and nothing waits for time;
-//! the ceiling only aborts. One test alone in its file: it becomes the parent of every process that a killed run
+//! the ceiling only aborts. One test alone in its process: it becomes the parent of every process that a killed run
 //! leaves.
 
+use libtest_mimic::{Arguments, Trial};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitCode, Output, Stdio};
 
 /// Seconds after which a process that a killed run left counts as one that lives on.
 const CEILING_S: libc::c_uint = 120;
@@ -150,7 +151,16 @@ fn mounts() -> String {
     std::fs::read_to_string("/proc/self/mountinfo").expect("the mounts")
 }
 
-#[test]
+/// Plays the test of this part.
+pub fn play(arguments: Arguments) -> ExitCode {
+    let test = || {
+        a_killed_run_leaves_nothing_and_the_next_goes_on();
+        Ok(())
+    };
+    let trial = Trial::test("a_killed_run_leaves_nothing_and_the_next_goes_on", test);
+    libtest_mimic::run(&arguments, vec![trial]).exit_code()
+}
+
 fn a_killed_run_leaves_nothing_and_the_next_goes_on() {
     nix::sys::prctl::set_child_subreaper(true).expect("a subreaper");
     let mut place = Place::new();

@@ -2,8 +2,8 @@
 //!
 //! Invariant: when a [`Wall`] is dropped, its keeper ends all processes of it and is waited for.
 
-use crate::cells::{Cell, Progress, Says};
-use crate::records;
+use super::cells::{Cell, Progress, Says};
+use super::records;
 use rehang_evidence::{Limits, Look, Options, Pid, Snapshot, diagnose};
 use rehang_fakes::stand_in::StandIn;
 use rehang_scenario::{Fault, Place, Proof, Scenario};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: one thread and one wait for all connections, as an event loop has; it waits for ever.
 
-use crate::keeper::Order;
+use super::keeper::Order;
 use rehang_actors::{Actor, Input, Output, SessionClient, reconnect};
 use rehang_trace::Json;
 use rehang_wire::http::{Piece, ResponseReader, request};

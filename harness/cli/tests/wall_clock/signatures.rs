@@ -10,23 +10,12 @@
 //! Invariant: causes and what was done are asserted, never a time of the wall clock: a hang is waited for until its
 //! supervisor has ended it, and what is no hang is watched for a span of the strategy's clock, or to its own end.
 
-#[path = "../../evidence/tests/signatures/agents.rs"]
-mod agents;
-#[path = "../../evidence/tests/signatures/cases.rs"]
-mod cases;
-#[path = "../../evidence/tests/signatures/play.rs"]
-mod play;
-#[path = "../../evidence/tests/signatures/set_up.rs"]
-mod set_up;
-#[path = "../../evidence/tests/signatures/stage.rs"]
-#[expect(dead_code, reason = "the looks of that test are not taken here")]
-mod stage;
-
+use crate::cases;
+use crate::stage::{self, Case, Stage};
 use libtest_mimic::{Arguments, Trial};
 use rehang_evidence::{Limits, Verdict};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
-use stage::{Case, Stage};
 use std::io::{BufRead, BufReader};
 use std::process::ExitCode;
 
@@ -81,16 +70,11 @@ const NO_SESSION: &str = "what a supervisor starts leads a group, and cannot mov
 /// The least number of signatures of which a hang is ended with its own cause.
 const SIGNATURES: usize = 19;
 
-fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().collect();
-    if let Some(at) = args.iter().position(|arg| arg == play::MARK) {
-        play::play(&args[at + 1..]);
-        return ExitCode::SUCCESS;
-    }
+/// Plays the tests of this part.
+pub fn play(mut arguments: Arguments) -> ExitCode {
     // what a shell or a build tool leaves open would be shared by all that is looked at
     // SAFETY: nothing has been opened yet by this program
     unsafe { libc::close_range(3, u32::MAX, 0) };
-    let mut arguments = Arguments::from_args();
     // they mostly wait
     arguments.test_threads.get_or_insert(40);
     let played = || cases::all().into_iter().filter(|case| unplayed(case).is_none());
