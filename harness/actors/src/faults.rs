@@ -5,6 +5,7 @@
 //! requests.
 
 use rehang_scenario::{Canon, EventDoes, EventFault, Fault, PostDoes, VTime};
+use smallvec::SmallVec;
 use std::fmt::Debug;
 
 /// An event that a server publishes.
@@ -47,7 +48,7 @@ impl<E: Published> EventFaults<E> {
     }
 
     /// An event is published; returns what arrives now.
-    pub fn pass(&mut self, now: VTime, event: E) -> Vec<Passed<E>> {
+    pub fn pass(&mut self, now: VTime, event: E) -> SmallVec<[Passed<E>; 2]> {
         let mut does = None;
         for (fault, seen) in &mut self.faults {
             if !names(&fault.kind, &event) {
@@ -58,7 +59,7 @@ impl<E: Published> EventFaults<E> {
                 does.get_or_insert(fault.does);
             }
         }
-        let mut all = Vec::with_capacity(2);
+        let mut all = SmallVec::new();
         let after = match does {
             None => {
                 all.push(Passed::Event(event));
@@ -211,7 +212,7 @@ mod tests {
         EventFaults::new(&[Fault::Event(EventFault { kind: kind.to_owned(), nth, does })])
     }
 
-    fn kinds(passed: Vec<Passed<Said>>) -> Vec<&'static str> {
+    fn kinds(passed: SmallVec<[Passed<Said>; 2]>) -> Vec<&'static str> {
         let kind = |passed| match passed {
             Passed::Event(Said(kind, _)) => kind,
             Passed::Cut => "cut",

@@ -37,12 +37,6 @@ impl Json {
         Json(Arc::new(Inner { text, value, kind: OnceLock::new(), last: OnceLock::new() }))
     }
 
-    /// The text `null`.
-    pub fn null() -> Json {
-        static NULL: LazyLock<Json> = LazyLock::new(|| Json::from(Value::Null));
-        NULL.clone()
-    }
-
     /// The text of a body or an event; a text that is not JSON becomes a JSON string.
     pub fn of_text(text: &str) -> Json {
         KNOWN.with_borrow_mut(|known| known.of_text(text))
@@ -179,8 +173,14 @@ impl Deref for Json {
     }
 }
 
+/// What a request without a body has: most that poll.
+static NULL: LazyLock<Json> = LazyLock::new(|| Json::new(RawValue::NULL.to_owned(), OnceLock::new()));
+
 impl From<Value> for Json {
     fn from(value: Value) -> Json {
+        if value.is_null() {
+            return NULL.clone();
+        }
         let text = RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Json::new(text, OnceLock::from(Arc::new(value)))
     }

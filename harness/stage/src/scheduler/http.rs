@@ -44,10 +44,7 @@ impl Hub<'_> {
     ) -> Result<u32, InternalError> {
         self.net.requests += 1;
         let id = self.net.requests;
-        let json = match body {
-            Value::Null => Json::null(),
-            _ => Json::from(body.clone()),
-        };
+        let json = Json::from(body.clone());
         let text = match body {
             Value::Null => "",
             // A client that sends no JSON.
@@ -69,7 +66,7 @@ impl Hub<'_> {
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
         self.net.requests += 1;
         let (id, (method, path)) = (self.net.requests, EVENTS.sent());
-        self.record(who, What::Request { id, method: method.into(), path: path.clone(), body: Json::null() });
+        self.record(who, What::Request { id, method: method.into(), path: path.clone(), body: Value::Null.into() });
         let mut headers = vec![("accept", "text/event-stream")];
         if let Some(id) = self.net.last_ids.get(&self.actor) {
             headers.push(("last-event-id", id));
