@@ -45,7 +45,12 @@ fn main() -> ExitCode {
     }
     match std::env::var(PART) {
         Ok(part) => match PARTS.iter().find(|(name, _)| *name == part) {
-            Some((_, play)) => play(Arguments::from_args()),
+            Some((_, play)) => {
+                // what a shell or a build tool leaves open would be shared by all that is looked at
+                // SAFETY: nothing has been opened yet by this program
+                unsafe { libc::close_range(3, u32::MAX, 0) };
+                play(Arguments::from_args())
+            }
             None => fails(&format!("no part is called {part:?}")),
         },
         Err(_) => at_once().unwrap_or_else(|error| fails(&error.to_string())),

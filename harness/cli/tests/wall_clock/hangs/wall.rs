@@ -30,6 +30,9 @@ const MOST_SPEED: u64 = 5_000;
 /// The silence that counts as such: a minute of the scenario, within these limits.
 const SILENT_MS: std::ops::RangeInclusive<u64> = 50..=500;
 
+/// The file that is the standard error of all around the agent.
+const ERRORS: &str = "errors";
+
 /// The processes of one scenario.
 struct Wall {
     keeper: Child,
@@ -98,13 +101,14 @@ fn shows_at(speed: u64, looks: u64, cell: &Cell, fits: &dyn Fn(&Says) -> bool) -
     let graph = rehang_evidence::graph(&look.before, &look.after, &limits);
     let lines: Vec<String> = graph.edges.iter().map(|edge| graph.line(edge)).collect();
     Err(format!(
-        "on sim {:?} at {:?}, here {:?} at {progress:?}: {} ({}); {}; {lines:#?}",
+        "on sim {:?} at {:?}, here {:?} at {progress:?}: {} ({}); {}; {lines:#?}{}",
         cell.says,
         cell.progress,
         Says::of(found),
         found.sentence,
         found.because,
-        evidence(&found.evidence)
+        evidence(&found.evidence),
+        wall.errors()
     ))
 }
 
@@ -126,7 +130,9 @@ impl Wall {
         std::fs::write(&path, order.to_string()).map_err(|e| e.to_string())?;
         let own = std::env::current_exe().map_err(|e| e.to_string())?;
         let mut command = Command::new(own);
-        command.arg("--keeper").arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // a pipe here would be shared with those around the other scenarios, who are out of sight
+        let errors = std::fs::File::create(folder.path().join(ERRORS)).map_err(|e| e.to_string())?;
+        command.arg("--keeper").arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut keeper = command.spawn().map_err(|e| e.to_string())?;
         let (lifeline, out) = (keeper.stdin.take(), keeper.stdout.take());
         let (tell, told) = channel();
@@ -138,7 +144,7 @@ impl Wall {
         });
         let mut wall = Wall { keeper, lifeline, told, agent: 0, wrapper: 0, client: None, folder };
         while wall.agent == 0 {
-            let line = wall.told.recv().map_err(|_| "the keeper has ended")?;
+            let line = wall.told.recv().map_err(|_| format!("the keeper has ended: {}", wall.errors()))?;
             wall.hears(&line);
         }
         Ok(wall)
@@ -159,6 +165,11 @@ impl Wall {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.agent)).unwrap_or_default();
         let lives = stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']));
         if lives { self.agent } else { self.wrapper }
+    }
+
+    /// What those around the agent could not do.
+    fn errors(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join(ERRORS)).unwrap_or_default()
     }
 
     /// Writes the agents' records; returns how far all have come.
