@@ -1,6 +1,7 @@
 //! The matrix as tests: one trial for each scenario, with its cells inside, and the scoreboard of all of them.
 //!
-//! Each cell runs on sim and in lockstep, and both must have the same trace, byte for byte. Under nextest each trial is a
+//! Each cell runs on sim and in lockstep, and both must have the same trace, byte for byte. In lockstep, what has the trace
+//! of `none` on sim shares it, as in `rehang run`, but for a sample; CI's main job runs all. Under nextest each trial is a
 //! process of its own: `--exact` reads one file, and `--partition` distributes the trials over machines.
 
 mod scoreboard;
@@ -12,6 +13,7 @@ use rehang_runner::corpus;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::run::{self, Outcome};
 use rehang_runner::select::{Selected, Selection};
+use rehang_runner::unit::Unit;
 use rehang_scenario::{Stage, file::family_name};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,7 +58,8 @@ impl File {
 
     fn play(&self, pool: &Pool, stages: &[Stage]) -> Result<Played, Failed> {
         let select = Selection { scenarios: vec![self.path.clone()], ..Selection::default() };
-        let selected = select.select(stages).map_err(|e| e.to_string())?;
+        let mut selected = select.select(stages).map_err(|e| e.to_string())?;
+        selected.units.iter_mut().for_each(Unit::share);
         if !selected.problems.is_empty() {
             return Err(selected.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into());
         }

@@ -17,8 +17,9 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     cmd!(sh, "cargo test --workspace --no-run").run()?;
     let rehang = tools::built(sh, Profile::Dev)?;
     // one after the other: some tests play what spins, and others what must not be held up for long
-    println!("$ rehang run --stage both");
-    let code = tools::code(std::process::Command::from(cmd!(sh, "{rehang} run --stage both")).status());
+    // the tests share traces, as `rehang run` does: here each cell is run
+    println!("$ rehang run --stage both --no-share");
+    let code = tools::code(std::process::Command::from(cmd!(sh, "{rehang} run --stage both --no-share")).status());
     cmd!(sh, "cargo test --workspace").run()?;
     if chromium::find().is_none() {
         eprintln!("{}", pictures::MISSING);

@@ -11,6 +11,7 @@ mod dist;
 mod mutants;
 mod mutate;
 mod pictures;
+mod shipped;
 mod supervise;
 mod tools;
 mod upstream;
@@ -41,7 +42,7 @@ enum Command {
     },
     /// Measures what the design gives budgets for, and prints both.
     ///
-    /// It measures what people download, which takes minutes to build.
+    /// It measures what people download, which takes 10 to 20 minutes to build: twice, with the matrix between.
     ///
     /// Example: `cargo xtask bench polls matrix`
     Bench {
@@ -184,7 +185,8 @@ enum Command {
     Book,
     /// Builds what people download into target/dist: a stripped binary in an archive, a wheel, packages of npm.
     ///
-    /// Needs Python and npm; maturin is installed into the target folder.
+    /// The binary is optimized by a profile of the matrix: that needs the `llvm-profdata` of rustc's component `llvm-tools`, or
+    /// of LLVM 19 and later. Needs Python and npm; maturin is installed into the target folder.
     Dist {
         /// Installs each in an empty root, without a network, and runs it there.
         #[arg(long)]

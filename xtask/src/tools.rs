@@ -1,6 +1,7 @@
 //! What several commands need: the root of the repository, a copy of it, and the `rehang` binary, built together with its
 //! fakes.
 
+use crate::shipped::Shipped;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -10,9 +11,6 @@ pub fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     here.parent().unwrap_or(&here).to_owned()
 }
-
-/// The profile in `Cargo.toml` with which what people download is built.
-pub const SHIPPED: &str = "shipped";
 
 /// How `rehang` is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +35,7 @@ pub fn built(sh: &Shell, profile: Profile) -> xshell::Result<PathBuf> {
     let (flags, folder): (&[&str], _) = match profile {
         Profile::Dev => (&["--quiet"], "debug"),
         Profile::Release => (&["--quiet", "--release"], "release"),
-        Profile::Shipped => (&["--profile", SHIPPED], SHIPPED),
+        Profile::Shipped => return Ok(Shipped::build(sh)?.binary),
     };
     cmd!(sh, "cargo build {flags...} --package rehang --package rehang-fakes").quiet().run()?;
     Ok(target().join(folder).join("rehang"))

@@ -5,7 +5,8 @@
 
 mod check;
 
-use crate::tools::{self, SHIPPED};
+use crate::shipped::Shipped;
+use crate::tools;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
@@ -40,19 +41,18 @@ pub fn dist(sh: &Shell, check: bool) -> xshell::Result<u8> {
     // an older version's files would be published too
     sh.remove_path(&out)?;
     sh.create_dir(&out)?;
-    cmd!(sh, "cargo build --quiet --locked --profile {SHIPPED} --package rehang").run()?;
-    let binary = tools::target().join(SHIPPED).join("rehang");
+    let shipped = Shipped::build(sh)?;
+    let binary = &shipped.binary;
     let about = about(sh)?;
-    let target = host(sh)?;
-    let archive = archive(sh, &out, &binary, &target)?;
-    let wheel = wheel(sh, &out)?;
-    let npm = npm(sh, &out, &binary, &about)?;
-    let built = Built { target, archive, wheel, npm };
-    let files = [&binary, &built.archive, &built.wheel].into_iter().chain(&built.npm);
+    let archive = archive(sh, &out, &shipped)?;
+    let wheel = wheel(sh, &out, &shipped)?;
+    let npm = npm(sh, &out, binary, &about)?;
+    let built = Built { target: shipped.target.clone(), archive, wheel, npm };
+    let files = [binary, &built.archive, &built.wheel].into_iter().chain(&built.npm);
     for file in files {
         println!("{:>9}  {}", human(size(file)), file.display());
     }
-    if size(&binary) > BINARY_MAX {
+    if size(binary) > BINARY_MAX {
         eprintln!("error: the binary has more than {} MiB", BINARY_MAX >> 20);
         return Ok(1);
     }
@@ -80,14 +80,8 @@ fn about(sh: &Shell) -> xshell::Result<About> {
     Ok(About { version, description, license, repository })
 }
 
-/// The platform that is built for: this machine's.
-fn host(sh: &Shell) -> xshell::Result<String> {
-    let text = cmd!(sh, "rustc --version --verbose").quiet().read()?;
-    Ok(text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("unknown").to_owned())
-}
-
 /// `rehang-TARGET.tar.gz`, as the metadata for cargo-binstall in `harness/cli/Cargo.toml` says.
-fn archive(sh: &Shell, out: &Path, binary: &Path, target: &str) -> xshell::Result<PathBuf> {
+fn archive(sh: &Shell, out: &Path, Shipped { target, binary, .. }: &Shipped) -> xshell::Result<PathBuf> {
     let name = format!("rehang-{target}");
     let folder = out.join("archive").join(&name);
     sh.create_dir(&folder)?;
@@ -103,7 +97,7 @@ fn archive(sh: &Shell, out: &Path, binary: &Path, target: &str) -> xshell::Resul
 }
 
 /// A wheel with the binary alone, made by maturin, which a virtual environment in the target folder holds.
-fn wheel(sh: &Shell, out: &Path) -> xshell::Result<PathBuf> {
+fn wheel(sh: &Shell, out: &Path, shipped: &Shipped) -> xshell::Result<PathBuf> {
     let venv = tools::target().join("dist-tools");
     let maturin = venv.join("bin/maturin");
     if !maturin.exists() {
@@ -113,6 +107,7 @@ fn wheel(sh: &Shell, out: &Path) -> xshell::Result<PathBuf> {
     }
     let _in = sh.push_dir(tools::root().join("packaging/python"));
     let _target = sh.push_env("CARGO_TARGET_DIR", tools::target());
+    let _same = shipped.variables().map(|(name, value)| sh.push_env(name, value));
     cmd!(sh, "{maturin} build --quiet --out {out}").quiet().run()?;
     find(sh, out, ".whl")
 }
