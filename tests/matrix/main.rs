@@ -13,7 +13,6 @@ use rehang_runner::corpus;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::run::{self, Outcome};
 use rehang_runner::select::{Selected, Selection};
-use rehang_runner::unit::Unit;
 use rehang_scenario::{Stage, file::family_name};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,7 +58,10 @@ impl File {
     fn play(&self, pool: &Pool, stages: &[Stage]) -> Result<Played, Failed> {
         let select = Selection { scenarios: vec![self.path.clone()], ..Selection::default() };
         let mut selected = select.select(stages).map_err(|e| e.to_string())?;
-        selected.units.iter_mut().for_each(Unit::share);
+        for unit in &mut selected.units {
+            unit.share();
+            unit.has_hashes = false;
+        }
         if !selected.problems.is_empty() {
             return Err(selected.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into());
         }

@@ -43,7 +43,7 @@ pub struct Row {
     pub waited_ms: Option<u64>,
     /// How long it took in real time, in microseconds.
     pub wall_us: u64,
-    /// The hash of its trace.
+    /// The hash of its trace's text; empty in rows that nobody reads.
     pub trace_sha256: String,
     /// The names of the broken invariants.
     pub broken: Vec<String>,

@@ -114,6 +114,7 @@ impl Run {
         let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
+            unit.has_hashes = self.format == Format::Json;
             unit.begin = rehang_scenario::VTime(self.begin);
             if !self.no_share {
                 unit.share();

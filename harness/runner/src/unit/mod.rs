@@ -39,6 +39,8 @@ pub struct Unit {
     pub cells: Vec<Wanted>,
     /// Whether the traces of all cells are wanted, not only of those that fail.
     pub keep_traces: bool,
+    /// Whether the rows have the hashes of their traces. The stages are compared without: event by event.
+    pub has_hashes: bool,
     /// The instant at which virtual time begins.
     pub begin: VTime,
     /// Steps after which a cell is given up.
@@ -62,6 +64,7 @@ impl Unit {
             stages: stages.to_vec(),
             cells,
             keep_traces: false,
+            has_hashes: true,
             begin: VTime::ZERO,
             steps_max: STEPS_MAX,
             shares: false,
@@ -227,6 +230,7 @@ pub fn units<'a>(
                 stages,
                 cells: Vec::new(),
                 keep_traces: false,
+                has_hashes: true,
                 shares: false,
                 steps_max: STEPS_MAX,
                 begin: VTime::ZERO,

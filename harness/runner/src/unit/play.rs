@@ -63,25 +63,19 @@ struct Runner<'a> {
 /// What the stages before this one have shown.
 #[derive(Default)]
 struct Known {
-    /// Each cell as it was on the first stage.
-    first: BTreeMap<String, First>,
-    /// The trace of `none` on sim in each arm, by its hash.
-    none: BTreeMap<Arm, String>,
+    /// Each cell's trace on the first stage, if another follows.
+    first: BTreeMap<String, Rc<Trace>>,
+    /// The trace of `none` on sim in each arm.
+    none: BTreeMap<Arm, Rc<Trace>>,
     /// The cells that have the trace of `none` on sim.
     alike: BTreeSet<String>,
     /// The cells that the scoreboard has.
     scored: BTreeSet<String>,
 }
 
-/// What a cell was on the first stage.
-struct First {
-    /// Its trace, if another stage follows.
-    trace: Option<Rc<Trace>>,
-    sha: String,
-}
-
 struct Ran {
     trace: Rc<Trace>,
+    /// Its trace's hash, empty if nobody wants it.
     sha: String,
     verdict: Verdict,
     facts: CellFacts,
@@ -115,7 +109,7 @@ impl<'u> Runner<'u> {
         if baseline.verdict.outcome.word() == "completed" {
             self.healthy = Span(baseline.verdict.virtual_ms());
         }
-        let is_there = self.stage == Stage::Lockstep && known.none.get(&arm) == Some(&baseline.sha);
+        let is_there = self.stage == Stage::Lockstep && known.none.get(&arm) == Some(&baseline.trace);
         for wanted in wanted {
             let alike = match known.alike.contains(&wanted.id) {
                 true if is_there && is_sampled(&wanted.id) => Alike::Sampled,
@@ -139,7 +133,7 @@ impl<'u> Runner<'u> {
                 }
             };
             if let Some(ran) = ran.as_ref().filter(|_| self.unit.shares && self.stage == Stage::Sim) {
-                known.compare(wanted, ran.sha == baseline.sha, arm, &baseline.sha);
+                known.compare(wanted, Rc::ptr_eq(&ran.trace, &baseline.trace), arm, &baseline.trace);
             }
             let ran = ran.as_ref().unwrap_or(&baseline);
             // an order that was chosen for one stack compares no stacks
@@ -160,11 +154,11 @@ impl<'u> Runner<'u> {
         }
         let unit = self.unit;
         let Ok(baseline) = rehang_stage::run(self.kernel, &unit.job(scenario, NONE, &[])) else { return };
-        let sha = ndjson::sha256(&baseline.trace);
+        let none = Rc::new(baseline.trace);
         for wanted in others {
             let job = unit.job(scenario, &wanted.strategy, &[]);
-            let is_alike = rehang_stage::has_trace(self.kernel, &job, &baseline.trace).unwrap_or(false);
-            known.compare(wanted, is_alike, arm, &sha);
+            let is_alike = rehang_stage::has_trace(self.kernel, &job, &none).unwrap_or(false);
+            known.compare(wanted, is_alike, arm, &none);
         }
     }
 
@@ -189,12 +183,12 @@ impl<'u> Runner<'u> {
         let began = Instant::now();
         let Played { trace, verdict, facts, .. } = judged(self.kernel, &job, &setting, none.map(|none| &none.verdict))?;
         let wall_us = micros(began);
-        // most traces differ from their first event on, or not at all: then it has been hashed already
+        // most traces differ from their first event on, or not at all
         let same = none.filter(|none| *none.trace == trace);
         let (trace, sha) = match same {
             Some(none) => (Rc::clone(&none.trace), none.sha.clone()),
             None => {
-                let sha = ndjson::sha256(&trace);
+                let sha = if self.unit.has_hashes { ndjson::sha256(&trace) } else { String::new() };
                 (Rc::new(trace), sha)
             }
         };
@@ -216,7 +210,7 @@ impl<'u> Runner<'u> {
         ran: &Ran,
         none: &Ran,
         alike: Alike,
-        first: &mut BTreeMap<String, First>,
+        first: &mut BTreeMap<String, Rc<Trace>>,
     ) -> CellAnswer {
         let Ran { trace, sha, verdict, facts, wall_us } = ran;
         let found = meets(verdict, Some(&none.verdict), &wanted.expect);
@@ -228,15 +222,13 @@ impl<'u> Runner<'u> {
             row.scenario.push_str("::control");
         }
         let differs = match first.get(&wanted.id) {
-            Some(First { trace: there, sha: other }) if other != sha => {
-                Some(difference(there.as_deref().unwrap_or(trace), trace))
-            }
-            Some(_) => None,
+            Some(there) => (there != trace).then(|| difference(there, trace)),
             None => {
-                let kept = (self.unit.stages.len() > 1).then(|| Rc::clone(trace));
-                first.insert(wanted.id.clone(), First { trace: kept, sha: sha.clone() });
+                if self.unit.stages.len() > 1 {
+                    first.insert(wanted.id.clone(), Rc::clone(trace));
+                }
                 // in lockstep alone, the trace of `none` is what it has on sim
-                (alike == Alike::Sampled && *sha != none.sha).then(|| difference(&none.trace, trace))
+                (alike == Alike::Sampled && *trace != none.trace).then(|| difference(&none.trace, trace))
             }
         };
         let show = !mismatches.is_empty() || differs.is_some() || self.unit.keep_traces;
@@ -271,9 +263,9 @@ impl<'u> Runner<'u> {
 }
 
 impl Known {
-    fn compare(&mut self, wanted: &Wanted, is_alike: bool, arm: Arm, none: &str) {
+    fn compare(&mut self, wanted: &Wanted, is_alike: bool, arm: Arm, none: &Rc<Trace>) {
         if is_alike {
-            self.none.entry(arm).or_insert_with(|| none.to_owned());
+            self.none.entry(arm).or_insert_with(|| Rc::clone(none));
             self.alike.insert(wanted.id.clone());
         }
     }

@@ -119,3 +119,17 @@ fn a_cell_of_the_sample_that_differs_is_told() {
         assert_eq!(told, ran);
     }
 }
+
+#[test]
+fn without_hashes_all_else_is_the_same() {
+    let unit = unit(&[Stage::Sim, Stage::Lockstep]);
+    let hashed = rows(&play(&unit, rehang_fakes::program));
+    let bare = rows(&play(&Unit { has_hashes: false, ..unit }, rehang_fakes::program));
+    let length = |row: &Option<Row>| row.as_ref().map(|row| row.trace_sha256.len());
+    assert!(hashed.iter().all(|row| length(row) == Some(64)) && bare.iter().all(|row| length(row) == Some(0)));
+    let rest = |rows: Vec<Option<Row>>| {
+        let rows = rows.into_iter().flatten();
+        rows.map(|row| Row { trace_sha256: String::new(), ..row }).collect::<Vec<_>>()
+    };
+    assert_eq!(rest(hashed), rest(bare));
+}
