@@ -7,7 +7,7 @@ use crate::corpus::{self, Corpus, default_folder};
 use crate::meant::meant;
 use crate::unit::{Unit, units};
 use rehang_scenario::cells::{Catalogue, Cell, CellId, CellIdError, Cells, cells};
-use rehang_scenario::file::Family;
+use rehang_scenario::file::{Family, family_name};
 use rehang_scenario::problem::{Problem, Problems, Style};
 use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Order, OrderError, Stage, Terminal};
@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 /// Which cells. Nothing set: all.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Words of cell names, or mechanisms (`F1`); a cell is taken if its name contains one of them. None: all.
+    /// Words of cell names, or mechanisms (`F1`); a cell is taken if its name contains one of them. None: all. Files are
+    /// read only as far as they may have such cells: `question/` is of the files of that folder.
     pub filter: Vec<String>,
     /// Only these stacks (`idle@f54b32f`, `auto-answer@r3+watcher@pr5`); a name without a version means each.
     pub strategy: Vec<String>,
@@ -152,13 +153,30 @@ impl Selection {
         Ok(paths)
     }
 
-    fn corpus(&self) -> Result<Corpus, SelectError> {
+    fn corpus(&self, paths: &[PathBuf]) -> Corpus {
         if !self.uncovered {
-            return Ok(Corpus::read(&self.paths()?));
+            return Corpus::read(paths);
         }
-        let mut corpus = Corpus::read_uncovered(&self.paths()?);
+        let mut corpus = Corpus::read_uncovered(paths);
         corpus.families.iter_mut().for_each(rehang_accept::cover);
-        Ok(corpus)
+        corpus
+    }
+
+    /// The files that may have a cell that is named: all, unless each filter begins with a folder's name and a slash.
+    fn named_paths(&self, all: &[PathBuf]) -> Vec<PathBuf> {
+        let names: Vec<String> = all.iter().map(|path| family_name(&path.display().to_string())).collect();
+        let folder = |name: &str| name.split_once('/').map(|(folder, _)| folder.to_owned());
+        let folders: BTreeSet<String> = names.iter().filter_map(|name| folder(name)).collect();
+        if self.filter.is_empty()
+            || !self.filter.iter().all(|filter| folder(filter).is_some_and(|f| folders.contains(&f)))
+        {
+            return all.to_vec();
+        }
+        // a scenario's name ends where its variant or its stack begins
+        let goes_on =
+            |filter: &str, name: &str| filter.strip_prefix(name).is_some_and(|rest| rest.starts_with(['[', ':']));
+        let may_name = |name: &str| self.filter.iter().any(|filter| name.starts_with(filter) || goes_on(filter, name));
+        all.iter().zip(&names).filter(|(_, name)| may_name(name)).map(|(path, _)| path.clone()).collect()
     }
 
     /// Reads the files and picks the cells.
@@ -166,8 +184,18 @@ impl Selection {
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
     pub fn select(&self, stages: &[Stage]) -> Result<Selected, SelectError> {
+        let all = self.paths()?;
+        let named = self.named_paths(&all);
+        match self.select_of(&named, stages) {
+            // what may have been meant is anywhere
+            Err(SelectError::Nothing { .. }) if named.len() < all.len() => self.select_of(&all, stages),
+            selected => selected,
+        }
+    }
+
+    fn select_of(&self, paths: &[PathBuf], stages: &[Stage]) -> Result<Selected, SelectError> {
         let mut selected = Selected::default();
-        let mut corpus = self.corpus()?;
+        let mut corpus = self.corpus(paths);
         if !self.seeds.is_empty() && !self.own_seeds {
             let variants = corpus.families.iter_mut().flat_map(|family| &mut family.variants);
             let mut seeds: Vec<u64> = self.seeds.iter().map(|order| order.seed).collect();
@@ -297,6 +325,50 @@ fn count_left_out(family: &Family, all: &Cells<'_>, left_out: &mut BTreeMap<Stri
                 let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
                 *left_out.entry(reason.to_string()).or_default() += count;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(filter: &[&str]) -> Vec<String> {
+        let all = ["/x/scenarios/ask/a.toml", "/x/scenarios/ask/ab.toml", "/x/scenarios/task/a.toml", "loose.toml"];
+        let selection = Selection { filter: filter.iter().map(|f| (*f).to_owned()).collect(), ..Selection::default() };
+        let paths = selection.named_paths(&all.map(PathBuf::from));
+        paths.iter().map(|path| family_name(&path.display().to_string())).collect()
+    }
+
+    #[test]
+    fn a_folder_in_a_filter_is_the_only_one_that_is_read() {
+        let all = ["ask/a", "ask/ab", "task/a", "loose"];
+        assert_eq!(named(&["ask/"]), ["ask/a", "ask/ab"]);
+        assert_eq!(named(&["ask/ab"]), ["ask/ab"]);
+        assert_eq!(named(&["ask/a"]), ["ask/a", "ask/ab"]);
+        assert_eq!(named(&["ask/ab[x]::none::null::1"]), ["ask/ab"]);
+        assert_eq!(named(&["ask/a::"]), ["ask/a"]);
+        assert_eq!(named(&["ask/b"]), [""; 0]);
+        assert_eq!(named(&["ask/ab", "task/"]), ["ask/ab", "task/a"]);
+        for wide in [&[][..], &["ask"], &["sk/"], &["a[x]"], &["1/14=2"], &["loose"], &["/"], &["ask/", "F1"]] {
+            assert_eq!(named(wide), all, "{wide:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_selected_by_a_folder_is_all_that_has_its_name() {
+        let ids = |filter: &[String]| {
+            let selection = Selection { filter: filter.to_vec(), ..Selection::default() };
+            let selected = selection.select(&[Stage::Sim]).expect("the scenarios can be read");
+            let ids = selected.units.into_iter().flat_map(|unit| unit.cells).map(|cell| cell.id);
+            ids.collect::<BTreeSet<String>>()
+        };
+        let all = ids(&[]);
+        let folders: BTreeSet<&str> = all.iter().filter_map(|id| id.split_inclusive('/').next()).collect();
+        assert!(folders.len() > 10, "{folders:?}");
+        for folder in folders {
+            let of_it: BTreeSet<String> = all.iter().filter(|id| id.contains(folder)).cloned().collect();
+            assert_eq!(ids(&[folder.to_owned()]), of_it, "{folder}");
         }
     }
 }
