@@ -1,9 +1,9 @@
 //! What people download, optimized by a profile: it is built once to count what it does, plays the matrix, and is built
 //! again by those counts (profile-guided optimization).
 //!
-//! Invariants: the profile is of the same sources, built with the same profile of `Cargo.toml` (a crate's symbols have other
-//! names with another one, and its counts were lost); without a program that reads
-//! rustc's counts it is built all the same, and said what that costs.
+//! Invariants: the profile is of the same sources, built with the same profile of `Cargo.toml` (with another one a crate's
+//! symbols have other names, and its counts are lost without a word); without a program that reads rustc's counts it is built
+//! all the same, and says what that costs.
 
 use crate::tools;
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ impl Shipped {
             Some(profile) => flag("-Cprofile-use=", &profile),
             None => {
                 eprintln!(
-                    "note: built without a profile, and half as fast again with one: that needs llvm-profdata of LLVM 19 or \
+                    "note: built without a profile, which would make it a quarter faster: that needs llvm-profdata of LLVM 19 or \
                      later (`rustup component add llvm-tools`, or Debian's package llvm-19)"
                 );
                 OsString::new()
