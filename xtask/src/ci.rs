@@ -20,6 +20,8 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     // the tests share traces, as `rehang run` does: here each cell is run
     println!("$ rehang run --stage both --no-share");
     let code = tools::code(std::process::Command::from(cmd!(sh, "{rehang} run --stage both --no-share")).status());
+    // in crates without an example in their docs `cargo test` does not look for one
+    cmd!(sh, "cargo test --workspace --doc --quiet").run()?;
     cmd!(sh, "cargo test --workspace").run()?;
     if chromium::find().is_none() {
         eprintln!("{}", pictures::MISSING);
