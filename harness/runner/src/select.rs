@@ -164,12 +164,15 @@ impl Selection {
 
     /// The files that may have a cell that is named: all, unless each filter begins with a folder's name and a slash.
     fn named_paths(&self, all: &[PathBuf]) -> Vec<PathBuf> {
+        fn folder(name: &str) -> Option<&str> {
+            name.split_once('/').map(|(folder, _)| folder)
+        }
+        if self.filter.is_empty() {
+            return all.to_vec();
+        }
         let names: Vec<String> = all.iter().map(|path| family_name(&path.display().to_string())).collect();
-        let folder = |name: &str| name.split_once('/').map(|(folder, _)| folder.to_owned());
-        let folders: BTreeSet<String> = names.iter().filter_map(|name| folder(name)).collect();
-        if self.filter.is_empty()
-            || !self.filter.iter().all(|filter| folder(filter).is_some_and(|f| folders.contains(&f)))
-        {
+        let folders: BTreeSet<&str> = names.iter().filter_map(|name| folder(name)).collect();
+        if !self.filter.iter().all(|filter| folder(filter).is_some_and(|named| folders.contains(named))) {
             return all.to_vec();
         }
         // a scenario's name ends where its variant or its stack begins
