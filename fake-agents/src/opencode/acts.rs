@@ -224,7 +224,7 @@ impl Engine {
             number(&mut json, self.next.event.into());
             json.push_str("\",");
         }
-        field(&mut json, "type", kind);
+        field!(&mut json, "type", kind);
         json.push_str(",\"properties\":{}}");
         json
     }

@@ -200,8 +200,8 @@ impl Engine {
         self.closing(&ask, "replied");
         if !ask.external {
             self.publish("question.replied", Some(ask.session), About::Other, |engine, out| {
-                field(out, "sessionID", &engine.sessions[ask.session].id);
-                next_field(out, "requestID", &ask.id);
+                field!(out, "sessionID", &engine.sessions[ask.session].id);
+                next_field!(out, "requestID", &ask.id);
                 out.push_str(",\"answers\":");
                 render::answers(out, &answers);
             });
@@ -226,10 +226,10 @@ impl Engine {
         self.closing(&ask, reason.unwrap_or("dismissed"));
         if !ask.external {
             self.publish("question.rejected", Some(ask.session), About::Other, |engine, out| {
-                field(out, "sessionID", &engine.sessions[ask.session].id);
-                next_field(out, "requestID", &ask.id);
+                field!(out, "sessionID", &engine.sessions[ask.session].id);
+                next_field!(out, "requestID", &ask.id);
                 if let Some(reason) = reason {
-                    next_field(out, "reason", reason);
+                    next_field!(out, "reason", reason);
                 }
             });
         }
@@ -292,9 +292,17 @@ impl Engine {
     fn permission_replied(&mut self, ask: &Ask, reply: Permit, by: &By) {
         let old = self.release.dialect == Dialect::V1_0;
         self.publish("permission.replied", Some(ask.session), About::Other, |engine, out| {
-            field(out, "sessionID", &engine.sessions[ask.session].id);
-            next_field(out, if old { "permissionID" } else { "requestID" }, &ask.id);
-            next_field(out, if old { "response" } else { "reply" }, reply.word());
+            field!(out, "sessionID", &engine.sessions[ask.session].id);
+            match old {
+                true => {
+                    next_field!(out, "permissionID", &ask.id);
+                    next_field!(out, "response", reply.word());
+                }
+                false => {
+                    next_field!(out, "requestID", &ask.id);
+                    next_field!(out, "reply", reply.word());
+                }
+            }
         });
         let rejected = reply == Permit::Reject;
         let by = match (rejected, by.cause) {
@@ -359,8 +367,8 @@ impl Engine {
     /// Appends an ask as its event and its list show it.
     pub(super) fn render_ask(&self, out: &mut String, ask: &Ask) {
         let session = &self.sessions[ask.session];
-        field(out, "id", &ask.id);
-        next_field(out, "sessionID", &session.id);
+        field!(out, "id", &ask.id);
+        next_field!(out, "sessionID", &session.id);
         let message = &session.messages[ask.message].id;
         match &ask.what {
             Asked::Question(questions) => {
@@ -368,7 +376,7 @@ impl Engine {
                 render::questions(out, questions);
             }
             Asked::Permission { permission, patterns, always, metadata } if self.release.dialect == Dialect::V1_0 => {
-                next_field(out, "type", permission);
+                next_field!(out, "type", permission);
                 // For a command it shows what `always` would allow, and the command itself in the title.
                 let command = match self.tool(ask.tool).map(|tool| &tool.kind) {
                     Some(Kind::Bash { bash, .. }) if permission == "bash" => Some(bash.command.clone()),
@@ -376,9 +384,9 @@ impl Engine {
                 };
                 out.push_str(",\"pattern\":");
                 strings(out, if command.is_some() { always } else { patterns });
-                next_field(out, "messageID", message);
-                next_field(out, "callID", &ask.call);
-                next_field(out, "title", &command.unwrap_or_else(|| patterns.join("; ")));
+                next_field!(out, "messageID", message);
+                next_field!(out, "callID", &ask.call);
+                next_field!(out, "title", &command.unwrap_or_else(|| patterns.join("; ")));
                 out.push_str(",\"metadata\":{");
                 out.push_str(metadata);
                 out.push_str("},\"time\":{\"created\":");
@@ -387,7 +395,7 @@ impl Engine {
                 return;
             }
             Asked::Permission { permission, patterns, always, metadata } => {
-                next_field(out, "permission", permission);
+                next_field!(out, "permission", permission);
                 out.push_str(",\"patterns\":");
                 strings(out, patterns);
                 out.push_str(",\"metadata\":{");
@@ -397,8 +405,8 @@ impl Engine {
             }
         }
         out.push_str(",\"tool\":{");
-        field(out, "messageID", message);
-        next_field(out, "callID", &ask.call);
+        field!(out, "messageID", message);
+        next_field!(out, "callID", &ask.call);
         out.push('}');
     }
 
@@ -420,9 +428,9 @@ impl Engine {
         for ask in self.asks.iter().filter(|ask| ask.external) {
             out.push_str(if out.len() > 1 { ",{" } else { "{" });
             let session = &self.sessions[ask.session];
-            field(&mut out, "sessionID", &session.id);
-            next_field(&mut out, "messageID", &session.messages[ask.message].id);
-            next_field(&mut out, "callID", &ask.call);
+            field!(&mut out, "sessionID", &session.id);
+            next_field!(&mut out, "messageID", &session.messages[ask.message].id);
+            next_field!(&mut out, "callID", &ask.call);
             if let Asked::Question(questions) = &ask.what {
                 out.push_str(",\"questions\":");
                 render::questions(&mut out, questions);

@@ -140,10 +140,10 @@ impl Engine {
 
     fn bash_metadata(&mut self, id: u32, output: &str) -> String {
         let mut metadata = String::new();
-        field(&mut metadata, "output", output);
+        field!(&mut metadata, "output", output);
         if self.release.dialect < Dialect::V1_18 {
             let description = self.title_of(id).unwrap_or_default();
-            next_field(&mut metadata, "description", &description);
+            next_field!(&mut metadata, "description", &description);
         }
         metadata
     }

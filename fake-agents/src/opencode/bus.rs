@@ -40,7 +40,7 @@ impl Engine {
                 number(&mut json, self.next.event.into());
                 json.push_str("\",");
             }
-            field(&mut json, "type", kind);
+            field!(&mut json, "type", kind);
             json.push_str(",\"properties\":{");
             properties(self, &mut json);
             json.push_str("}}");
@@ -53,7 +53,7 @@ impl Engine {
         self.publish(kind, Some(session), about, |engine, out| {
             let it = &engine.sessions[session];
             if engine.release.dialect == Dialect::V1_18 {
-                field(out, "sessionID", &it.id);
+                field!(out, "sessionID", &it.id);
                 out.push(',');
             }
             out.push_str("\"info\":");
@@ -70,7 +70,7 @@ impl Engine {
         self.publish("message.updated", Some(session), About::Other, |engine, out| {
             let it = &engine.sessions[session];
             if engine.release.dialect == Dialect::V1_18 {
-                field(out, "sessionID", &it.id);
+                field!(out, "sessionID", &it.id);
                 out.push(',');
             }
             out.push_str("\"info\":");
@@ -89,7 +89,7 @@ impl Engine {
         self.publish("message.part.updated", Some(session), about, |engine, out| {
             let it = &engine.sessions[session];
             if engine.release.dialect == Dialect::V1_18 {
-                field(out, "sessionID", &it.id);
+                field!(out, "sessionID", &it.id);
                 out.push(',');
             }
             out.push_str("\"part\":");
@@ -104,19 +104,19 @@ impl Engine {
 
     pub(super) fn status_event(&mut self, session: usize, busy: bool) {
         self.publish("session.status", Some(session), About::Status(busy), |engine, out| {
-            field(out, "sessionID", &engine.sessions[session].id);
+            field!(out, "sessionID", &engine.sessions[session].id);
             out.push_str(if busy { ",\"status\":{\"type\":\"busy\"}" } else { ",\"status\":{\"type\":\"idle\"}" });
         });
         if !busy {
             self.publish("session.idle", Some(session), About::Other, |engine, out| {
-                field(out, "sessionID", &engine.sessions[session].id);
+                field!(out, "sessionID", &engine.sessions[session].id);
             });
         }
     }
 
     pub(super) fn error_event(&mut self, session: usize, name: &'static str, text: &str) {
         self.publish("session.error", Some(session), About::Error(name, text.to_owned()), |engine, out| {
-            field(out, "sessionID", &engine.sessions[session].id);
+            field!(out, "sessionID", &engine.sessions[session].id);
             out.push_str(",\"error\":");
             render::error(out, name, text);
         });
@@ -154,12 +154,12 @@ impl Engine {
                 out.push_str("\"part\":");
                 render::part(out, &it.id, &said.id, &said.parts[part]);
             } else {
-                field(out, "sessionID", &it.id);
-                next_field(out, "messageID", &said.id);
-                next_field(out, "partID", &said.parts[part].id);
-                next_field(out, "field", "text");
+                field!(out, "sessionID", &it.id);
+                next_field!(out, "messageID", &said.id);
+                next_field!(out, "partID", &said.parts[part].id);
+                next_field!(out, "field", "text");
             }
-            next_field(out, "delta", delta);
+            next_field!(out, "delta", delta);
         });
     }
 }

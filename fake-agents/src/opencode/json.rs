@@ -4,63 +4,72 @@
 
 use std::fmt::Write as _;
 
-/// The bytes that a JSON string must escape. All are ASCII, so none is part of a longer character.
-const ESCAPED: [bool; 256] = {
-    let mut escaped = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        escaped[byte] = true;
-        byte += 1;
-    }
-    escaped[b'"' as usize] = true;
-    escaped[b'\\' as usize] = true;
-    escaped
-};
+/// Appends `"key":"text"`. The key is a literal that needs no escape, so all that comes before the text is one append.
+macro_rules! field {
+    ($out:expr, $key:literal, $text:expr $(,)?) => {{
+        let out: &mut String = $out;
+        out.push_str(concat!("\"", $key, "\":\""));
+        $crate::opencode::json::quote_rest(out, $text);
+    }};
+}
+pub(crate) use field;
+
+/// Appends `,"key":"text"`, as [`field`] does.
+macro_rules! next_field {
+    ($out:expr, $key:literal, $text:expr $(,)?) => {{
+        let out: &mut String = $out;
+        out.push_str(concat!(",\"", $key, "\":\""));
+        $crate::opencode::json::quote_rest(out, $text);
+    }};
+}
+pub(crate) use next_field;
 
 /// Appends a text as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
     out.push('"');
-    let mut from = 0;
-    while let Some(plain) = text.as_bytes()[from..].iter().position(|&byte| ESCAPED[usize::from(byte)]) {
-        let at = from + plain;
-        let byte = text.as_bytes()[at];
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            _ => "",
-        };
-        out.push_str(&text[from..at]);
-        from = at + 1;
-        if escape.is_empty() {
-            let _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(escape);
-        }
+    quote_rest(out, text);
+}
+
+/// Appends a text as a JSON string whose first quote has been appended.
+pub fn quote_rest(out: &mut String, text: &str) {
+    out.reserve(text.len() + 1);
+    match is_plain(text) {
+        true => out.push_str(text),
+        false => escape(out, text),
     }
-    out.push_str(&text[from..]);
     out.push('"');
 }
 
-/// Appends `"key":"text"`.
-pub fn field(out: &mut String, key: &str, text: &str) {
-    out.push('"');
-    out.push_str(key);
-    out.push_str("\":");
-    quote(out, text);
+fn escape(out: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(is_escaped) {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            byte => drop(write!(out, "\\u{byte:04x}")),
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
 }
 
-/// Appends `,"key":"text"`.
-pub fn next_field(out: &mut String, key: &str, text: &str) {
-    out.push(',');
-    field(out, key, text);
+/// Whether nothing in a text is escaped. It looks at all bytes, many at a time: most texts are plain.
+fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |plain, byte| plain & !is_escaped(byte))
+}
+
+/// Whether a JSON string must escape this byte. All such bytes are ASCII, so none is part of a longer character.
+fn is_escaped(byte: u8) -> bool {
+    (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
 /// Appends a number in decimal.
 pub fn number(out: &mut String, n: u64) {
-    let _ = write!(out, "{n}");
+    out.push_str(itoa::Buffer::new().format(n));
 }
 
 /// Appends a list of JSON strings.

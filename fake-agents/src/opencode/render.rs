@@ -7,33 +7,37 @@ use super::json::{field, next_field, number, quote, strings};
 use super::release::{Dialect, Release};
 use super::state::{Body, Message, Model, Part, Role, Session, Tool, ToolState, Usage};
 use rehang_scenario::turns::Question;
+use std::sync::LazyLock;
 
 /// The folder that the agent reports as its working folder on a stage, where processes have none.
 pub const DIRECTORY: &str = "/project";
 
+/// The model of a session that has had no prompt.
+static FALLBACK: LazyLock<Model> = LazyLock::new(Model::default);
+
 /// Appends a session's info. `parent` is its parent's id, or empty.
 pub fn session(out: &mut String, release: &Release, session: &Session, parent: &str) {
     out.push('{');
-    field(out, "id", &session.id);
+    field!(out, "id", &session.id);
     if release.dialect > Dialect::V1_0 {
-        next_field(out, "slug", &session.id);
+        next_field!(out, "slug", &session.id);
     }
-    next_field(out, "version", &release.version);
-    next_field(out, "projectID", "global");
-    next_field(out, "directory", &session.directory);
+    next_field!(out, "version", &release.version);
+    next_field!(out, "projectID", "global");
+    next_field!(out, "directory", &session.directory);
     if !parent.is_empty() {
-        next_field(out, "parentID", parent);
+        next_field!(out, "parentID", parent);
     }
-    next_field(out, "title", &session.title);
+    next_field!(out, "title", &session.title);
     if release.dialect == Dialect::V1_18 {
-        next_field(out, "path", &session.directory);
+        next_field!(out, "path", &session.directory);
         if session.parent.is_some() || session.model.is_some() {
-            next_field(out, "agent", session.agent);
+            next_field!(out, "agent", session.agent);
         }
         if let Some(model) = &session.model {
             out.push_str(",\"model\":{");
-            field(out, "id", &model.id);
-            next_field(out, "providerID", &model.provider);
+            field!(out, "id", &model.id);
+            next_field!(out, "providerID", &model.provider);
             out.push_str(",\"variant\":\"default\"}");
         }
         out.push_str(",\"cost\":0,\"tokens\":");
@@ -47,7 +51,7 @@ pub fn session(out: &mut String, release: &Release, session: &Session, parent: &
         out.push_str(",\"permission\":[");
         for (at, permission) in session.denies.iter().enumerate() {
             out.push_str(if at > 0 { ",{" } else { "{" });
-            field(out, "permission", permission);
+            field!(out, "permission", permission);
             out.push_str(",\"pattern\":\"*\",\"action\":\"deny\"}");
         }
         out.push(']');
@@ -61,11 +65,10 @@ pub fn session(out: &mut String, release: &Release, session: &Session, parent: &
 
 /// Appends a message's info. A user message shows its summary if one was made.
 pub fn info(out: &mut String, release: &Release, session: &Session, message: &Message, summary: bool) {
-    let fallback = Model::default();
-    let model = session.model.as_ref().unwrap_or(&fallback);
+    let model = session.model.as_ref().unwrap_or(&FALLBACK);
     out.push('{');
-    field(out, "id", &message.id);
-    next_field(out, "sessionID", &session.id);
+    field!(out, "id", &message.id);
+    next_field!(out, "sessionID", &session.id);
     match &message.role {
         Role::User => {
             out.push_str(",\"role\":\"user\",\"time\":{\"created\":");
@@ -74,10 +77,10 @@ pub fn info(out: &mut String, release: &Release, session: &Session, message: &Me
             if summary {
                 out.push_str(",\"summary\":{\"diffs\":[]}");
             }
-            next_field(out, "agent", session.agent);
+            next_field!(out, "agent", session.agent);
             out.push_str(",\"model\":{");
-            field(out, "providerID", &model.provider);
-            next_field(out, "modelID", &model.id);
+            field!(out, "providerID", &model.provider);
+            next_field!(out, "modelID", &model.id);
             out.push('}');
             if session.parent.is_some() && release.dialect < Dialect::V1_18 {
                 out.push_str(",\"tools\":{\"todowrite\":false,\"todoread\":false,\"task\":false}");
@@ -95,17 +98,17 @@ pub fn info(out: &mut String, release: &Release, session: &Session, message: &Me
                 out.push_str(",\"error\":");
                 error(out, name, text);
             }
-            next_field(out, "parentID", &session.messages[reply.to].id);
-            next_field(out, "modelID", &model.id);
-            next_field(out, "providerID", &model.provider);
-            next_field(out, "mode", session.agent);
-            next_field(out, "agent", session.agent);
+            next_field!(out, "parentID", &session.messages[reply.to].id);
+            next_field!(out, "modelID", &model.id);
+            next_field!(out, "providerID", &model.provider);
+            next_field!(out, "mode", session.agent);
+            next_field!(out, "agent", session.agent);
             out.push_str(",\"path\":{");
-            field(out, "cwd", &session.directory);
+            field!(out, "cwd", &session.directory);
             out.push_str(",\"root\":\"/\"},\"cost\":0,\"tokens\":");
             usage(out, reply.usage);
             if let Some(finish) = reply.finish {
-                next_field(out, "finish", finish);
+                next_field!(out, "finish", finish);
             }
         }
     }
@@ -115,23 +118,23 @@ pub fn info(out: &mut String, release: &Release, session: &Session, message: &Me
 /// Appends a part of a message.
 pub fn part(out: &mut String, session: &str, message: &str, part: &Part) {
     out.push('{');
-    field(out, "id", &part.id);
-    next_field(out, "sessionID", session);
-    next_field(out, "messageID", message);
+    field!(out, "id", &part.id);
+    next_field!(out, "sessionID", session);
+    next_field!(out, "messageID", message);
     match &part.body {
         Body::Prompt(text) => {
-            next_field(out, "type", "text");
-            next_field(out, "text", text);
+            next_field!(out, "type", "text");
+            next_field!(out, "text", text);
         }
         Body::Text { text, start_ms, end_ms } => {
-            next_field(out, "type", "text");
-            next_field(out, "text", text);
+            next_field!(out, "type", "text");
+            next_field!(out, "text", text);
             times(out, *start_ms, *end_ms);
         }
-        Body::StepStart => next_field(out, "type", "step-start"),
+        Body::StepStart => next_field!(out, "type", "step-start"),
         Body::StepFinish { reason, usage: said } => {
-            next_field(out, "type", "step-finish");
-            next_field(out, "reason", reason);
+            next_field!(out, "type", "step-finish");
+            next_field!(out, "reason", reason);
             out.push_str(",\"cost\":0,\"tokens\":");
             usage(out, *said);
         }
@@ -157,9 +160,9 @@ pub fn whole(out: &mut String, release: &Release, of: &Session, message: &Messag
 /// Appends an error object.
 pub fn error(out: &mut String, name: &str, text: &str) {
     out.push('{');
-    field(out, "name", name);
+    field!(out, "name", name);
     out.push_str(",\"data\":{");
-    field(out, "message", text);
+    field!(out, "message", text);
     out.push_str("}}");
 }
 
@@ -168,13 +171,13 @@ pub fn questions(out: &mut String, questions: &[Question]) {
     out.push('[');
     for (at, question) in questions.iter().enumerate() {
         out.push_str(if at > 0 { ",{" } else { "{" });
-        field(out, "question", &question.question);
-        next_field(out, "header", &question.header);
+        field!(out, "question", &question.question);
+        next_field!(out, "header", &question.header);
         out.push_str(",\"options\":[");
         for (at, option) in question.options.iter().enumerate() {
             out.push_str(if at > 0 { ",{" } else { "{" });
-            field(out, "label", &option.label);
-            next_field(out, "description", &option.description);
+            field!(out, "label", &option.label);
+            next_field!(out, "description", &option.description);
             out.push('}');
         }
         out.push_str("],\"multiple\":");
@@ -200,9 +203,9 @@ pub fn answers(out: &mut String, answers: &[Vec<String>]) {
 }
 
 fn tool(out: &mut String, tool: &Tool) {
-    next_field(out, "type", "tool");
-    next_field(out, "callID", &tool.call);
-    next_field(out, "tool", &tool.name);
+    next_field!(out, "type", "tool");
+    next_field!(out, "callID", &tool.call);
+    next_field!(out, "tool", &tool.name);
     out.push_str(",\"state\":{\"status\":");
     let (status, end_ms) = match &tool.state {
         ToolState::Pending => {
@@ -217,12 +220,12 @@ fn tool(out: &mut String, tool: &Tool) {
     out.push_str(",\"input\":");
     out.push_str(&tool.input);
     match &tool.state {
-        ToolState::Completed { output, .. } => next_field(out, "output", output),
-        ToolState::Error { error, .. } => next_field(out, "error", error),
+        ToolState::Completed { output, .. } => next_field!(out, "output", output),
+        ToolState::Error { error, .. } => next_field!(out, "error", error),
         ToolState::Pending | ToolState::Running => {}
     }
     if !tool.title.is_empty() && !matches!(tool.state, ToolState::Error { .. }) {
-        next_field(out, "title", &tool.title);
+        next_field!(out, "title", &tool.title);
     }
     if !tool.metadata.is_empty() || matches!(tool.state, ToolState::Completed { .. }) {
         out.push_str(",\"metadata\":{");

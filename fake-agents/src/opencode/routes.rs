@@ -302,11 +302,11 @@ impl Engine {
 
     fn error_body(&mut self, ticket: u32, status: u16, name: &str, text: &str) {
         let mut out = String::from("{");
-        field(&mut out, "name", name);
+        field!(&mut out, "name", name);
         out.push_str(",\"data\":{");
-        field(&mut out, "message", text);
+        field!(&mut out, "message", text);
         if name == "UnknownError" {
-            next_field(&mut out, "kind", "injected");
+            next_field!(&mut out, "kind", "injected");
         }
         out.push_str("}}");
         self.respond(ticket, status, out);

@@ -224,7 +224,7 @@ impl Run {
         line.push_str(kind);
         line.push_str("\",\"timestamp\":");
         number(&mut line, self.host.engine.stamp(now));
-        next_field(&mut line, "sessionID", &self.host.engine.sessions()[self.root].id);
+        next_field!(&mut line, "sessionID", &self.host.engine.sessions()[self.root].id);
         line.push_str(data);
         line.push_str("}\n");
         self.out.push(line.as_bytes());

@@ -77,14 +77,14 @@ impl Engine {
     fn task_metadata(&self, parent: usize, child: usize) -> String {
         let mut metadata = String::new();
         if self.release.dialect == Dialect::V1_18 {
-            field(&mut metadata, "parentSessionId", &self.sessions[parent].id);
+            field!(&mut metadata, "parentSessionId", &self.sessions[parent].id);
             metadata.push(',');
         }
-        field(&mut metadata, "sessionId", &self.sessions[child].id);
+        field!(&mut metadata, "sessionId", &self.sessions[child].id);
         let model = self.sessions[parent].model.clone().unwrap_or_default();
         metadata.push_str(",\"model\":{");
-        field(&mut metadata, "modelID", &model.id);
-        next_field(&mut metadata, "providerID", &model.provider);
+        field!(&mut metadata, "modelID", &model.id);
+        next_field!(&mut metadata, "providerID", &model.provider);
         metadata.push('}');
         metadata
     }

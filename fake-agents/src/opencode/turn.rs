@@ -269,10 +269,10 @@ impl Engine {
             run.retry_at = Some(next);
             let attempt = run.attempt;
             self.publish("session.status", Some(session), About::Other, |engine, out| {
-                field(out, "sessionID", &engine.sessions[session].id);
+                field!(out, "sessionID", &engine.sessions[session].id);
                 out.push_str(",\"status\":{\"type\":\"retry\",\"attempt\":");
                 number(out, attempt.into());
-                next_field(out, "message", message);
+                next_field!(out, "message", message);
                 out.push_str(",\"next\":");
                 number(out, next.0);
                 out.push('}');
@@ -585,7 +585,7 @@ impl Engine {
             self.touched(session);
         }
         self.publish("session.diff", Some(session), About::Other, |engine, out| {
-            field(out, "sessionID", &engine.sessions[session].id);
+            field!(out, "sessionID", &engine.sessions[session].id);
             out.push_str(",\"diff\":[]");
         });
         if whole {
