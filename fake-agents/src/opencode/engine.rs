@@ -261,9 +261,9 @@ impl Engine {
         }
     }
 
-    /// Its outputs since the last call.
-    pub fn take(&mut self) -> Vec<Out> {
-        std::mem::take(&mut self.out)
+    /// Its outputs since the last call, into a list that is empty.
+    pub fn take(&mut self, into: &mut Vec<Out>) {
+        std::mem::swap(&mut self.out, into);
     }
 
     /// Sets the time.

@@ -16,7 +16,6 @@ use rehang_scenario::{
     plan::{PLAN_ENV, Plan},
 };
 use rehang_wire::http::write_chunk;
-use std::collections::VecDeque;
 
 /// How many model requests one resume sends at most. Upstream asks again at once if a stream ended without a reason,
 /// for ever; each real request takes some time.
@@ -35,24 +34,28 @@ pub struct Host {
     yields: bool,
     /// Whether something came in since the program was resumed.
     came: bool,
+    /// What is taken from the engine; empty between two takes, when its memory is used again.
+    taken: Vec<Out>,
 }
 
 /// Bytes that wait for a descriptor to take them.
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
-    bytes: VecDeque<u8>,
+    bytes: Vec<u8>,
+    /// How many of them were taken.
+    taken: usize,
 }
 
 impl Outgoing {
     /// Appends bytes at the end.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// [`Outgoing::push`], without a copy where nothing waits.
     pub fn push_vec(&mut self, bytes: Vec<u8>) {
-        match self.bytes.is_empty() {
-            true => self.bytes = bytes.into(),
+        match self.is_empty() {
+            true => self.bytes = bytes,
             false => self.push(&bytes),
         }
     }
@@ -72,24 +75,36 @@ impl Outgoing {
     /// # Errors
     /// The descriptor's error.
     pub fn flush(&mut self, os: &mut dyn Os, fd: rehang_os::os::Fd) -> Result<(), rehang_os::os::Errno> {
-        while !self.bytes.is_empty() {
-            match os.write(fd, self.bytes.make_contiguous()) {
-                Write::Took(n) => drop(self.bytes.drain(..n)),
+        while self.taken < self.bytes.len() {
+            match os.write(fd, &self.bytes[self.taken..]) {
+                Write::Took(n) => self.taken += n,
                 Write::Later => break,
                 Write::Failed(error) => {
-                    self.bytes.clear();
+                    self.clear();
                     return Err(error);
                 }
             }
         }
+        // what is left is moved to the front only where that is less than what goes
+        if self.taken >= self.bytes.len() {
+            self.clear();
+        } else if self.taken > self.bytes.len() / 2 {
+            self.bytes.drain(..self.taken);
+            self.taken = 0;
+        }
         Ok(())
+    }
+
+    /// Drops what waits.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.taken = 0;
     }
 
     /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
-        let Self { bytes } = self;
-        let (first, second) = bytes.as_slices();
-        canon.bytes(&[first, second].concat());
+        let Self { bytes, taken } = self;
+        canon.bytes(&bytes[*taken..]);
     }
 }
 
@@ -111,6 +126,7 @@ impl Host {
             reasoning: plan.agent.is_reasoning(),
             yields: false,
             came: false,
+            taken: Vec::new(),
         })
     }
 
@@ -144,14 +160,15 @@ impl Host {
         if self.came { VTime(now.0.saturating_sub(1)) } else { now }
     }
 
-    /// Does all that can be done now. Returns what the program is to write: events and answers, in order.
-    pub fn pump(&mut self, os: &mut dyn Os) -> Vec<Out> {
-        let mut said = Vec::new();
+    /// Does all that can be done now. Adds what the program is to write: events and answers, in order.
+    pub fn pump(&mut self, os: &mut dyn Os, said: &mut Vec<Out>) {
         let mut asks = 0;
         self.yields = false;
         loop {
             self.engine.clock(os.now());
-            for out in self.engine.take() {
+            let mut taken = std::mem::take(&mut self.taken);
+            self.engine.take(&mut taken);
+            for out in taken.drain(..) {
                 match out {
                     Out::Fact(fact) => os.note(fact),
                     Out::Effect(effect) => {
@@ -161,12 +178,13 @@ impl Host {
                     Out::Event(_) | Out::Respond(_) => said.push(out),
                 }
             }
+            self.taken = taken;
             if self.engine.has_news() {
                 continue;
             }
             if !said.is_empty() || asks > ASKS_MAX {
                 self.yields = said.is_empty();
-                return said;
+                return;
             }
             if self.children.poll(os, &mut self.engine) || self.models.poll(os, &mut self.engine) {
                 self.came = true;
@@ -178,7 +196,7 @@ impl Host {
             } else if !self.children.clock(os, due_by) {
                 // Stderr is not waited for: what it does not take now, it takes later or never.
                 let _ = self.stderr.flush(os, STDERR);
-                return said;
+                return;
             }
         }
     }
@@ -233,7 +251,8 @@ impl Host {
             stderr,
             reasoning: _, // not compared: it never changes
             yields,
-            came: _, // not compared: each resume begins by setting it
+            came: _,  // not compared: each resume begins by setting it
+            taken: _, // not compared: it is empty between resumes
         } = self;
         engine.canon(canon);
         children.canon(|tool| engine.place_of_tool(tool), canon);

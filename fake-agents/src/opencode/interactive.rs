@@ -96,7 +96,8 @@ impl Interactive {
             self.host.came_in();
             return true;
         }
-        let said = self.host.pump(os);
+        let mut said = Vec::new();
+        self.host.pump(os, &mut said);
         let silent = said.is_empty();
         for out in said {
             if let Out::Event(event) = out {

@@ -79,7 +79,9 @@ impl Play {
 
     fn take(&mut self) {
         self.engine.clock(self.now);
-        for out in self.engine.take() {
+        let mut taken = Vec::new();
+        self.engine.take(&mut taken);
+        for out in taken {
             match &out {
                 Out::Effect(Effect::AskModel { stream, response, .. }) => {
                     let events = response.parts.iter().filter_map(|turn| match turn {

@@ -255,7 +255,8 @@ impl Run {
             State::Leaves(_) => false,
             State::Runs => {
                 let worked = self.server.as_mut().is_some_and(|server| server.poll(os, &mut self.host));
-                let said = self.host.pump(os);
+                let mut said = Vec::new();
+                self.host.pump(os, &mut said);
                 let silent = said.is_empty();
                 for out in said {
                     match out {
@@ -267,11 +268,14 @@ impl Run {
                         }
                         Out::Respond(answer) => {
                             if let Some(server) = &mut self.server {
-                                server.answer(os, &answer);
+                                server.answer(&answer);
                             }
                         }
                         Out::Fact(_) | Out::Effect(_) => {}
                     }
+                }
+                if let Some(server) = &mut self.server {
+                    server.flush(os);
                 }
                 if !silent || worked || self.host.engine.has_news() {
                     return true;

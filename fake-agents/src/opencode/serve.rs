@@ -19,6 +19,8 @@ pub struct Serve {
     args: Args,
     server: Option<Server>,
     out: Outgoing,
+    /// What the host says; empty between two of its turns, when its memory is used again.
+    said: Vec<Out>,
     /// From this time on the event loop is stuck.
     mute_at: Option<VTime>,
     /// Whether a restart is planned: what the next server finds is noted whenever it changes.
@@ -43,6 +45,7 @@ impl Serve {
             args,
             server: None,
             out: Outgoing::default(),
+            said: Vec::new(),
             mute_at: plan.faults.iter().filter_map(mute).min(),
             restarts: plan.faults.iter().any(restart),
             noted: String::new(),
@@ -86,15 +89,16 @@ impl Program for Serve {
         self.host.resumed();
         loop {
             let worked = server.poll(os, &mut self.host);
-            let said = self.host.pump(os);
-            let silent = said.is_empty();
-            for out in said {
+            self.host.pump(os, &mut self.said);
+            let silent = self.said.is_empty();
+            for out in self.said.drain(..) {
                 match out {
                     Out::Event(event) => server.event(os, event),
-                    Out::Respond(answer) => server.answer(os, &answer),
+                    Out::Respond(answer) => server.answer(&answer),
                     Out::Fact(_) | Out::Effect(_) => {}
                 }
             }
+            server.flush(os);
             if silent && !worked && !self.host.engine.has_news() {
                 break;
             }
@@ -128,6 +132,7 @@ impl Program for Serve {
             args: _, // not compared: they never change
             server,
             out,
+            said: _, // not compared: it is empty between resumes
             mute_at,
             restarts: _, // not compared: it never changes
             noted: _,    // not compared: it is the engine's sessions, which are written

@@ -145,28 +145,33 @@ impl Server {
         self.flush(os);
     }
 
-    /// Sends an event of the bus to the streams.
+    /// Sends an event of the bus to the streams, with the next [`Server::flush`].
     pub fn event(&mut self, os: &mut dyn Os, mut event: Event) {
         event.id = self.replay.as_mut().and_then(|replay| replay.keep(os.now(), &event));
+        if !self.faults.any() {
+            return self.send(&event);
+        }
         for passed in self.faults.pass(os.now(), event) {
             match passed {
                 Passed::Event(event) => self.send(&event),
                 Passed::Cut => {
+                    // what was sent before arrives, and what comes after does not
+                    self.flush(os);
                     for connection in self.connections.iter_mut().filter(|c| c.stream.is_some()) {
-                        connection.out = Outgoing::default();
+                        connection.out.clear();
                         connection.gone = true;
                     }
+                    self.flush(os);
                 }
                 Passed::Mute => {
                     self.connections.iter_mut().filter_map(|c| c.stream.as_mut()).for_each(|s| s.muted = true);
                 }
             }
         }
-        self.flush(os);
     }
 
-    /// Sends an answer to the client that asked, if it is still connected.
-    pub fn answer(&mut self, os: &mut dyn Os, answer: &Answer) {
+    /// Sends an answer to the client that asked, if it is still connected, with the next [`Server::flush`].
+    pub fn answer(&mut self, answer: &Answer) {
         if let Some(connection) = self.connections.iter_mut().find(|c| c.ticket == Some(answer.ticket)) {
             match (answer.cut_at, answer.status) {
                 (Some(at), _) => connection.cut_at = Some(at),
@@ -179,7 +184,20 @@ impl Server {
                 }
             }
         }
-        self.flush(os);
+    }
+
+    /// Writes what the clients take, and closes what is over.
+    pub fn flush(&mut self, os: &mut dyn Os) {
+        for connection in &mut self.connections {
+            let written = connection.out.flush(os, connection.fd);
+            let over = connection.last && connection.ticket.is_none() && connection.out.is_empty();
+            connection.gone |= written.is_err() || over;
+            if connection.gone {
+                self.left |= connection.stream.is_some();
+                os.close(connection.fd);
+            }
+        }
+        self.connections.retain(|connection| !connection.gone);
     }
 
     /// Adds what is waited for.
@@ -301,19 +319,6 @@ impl Server {
                 connection.say(event.id.as_deref(), &event.json, &self.directory);
             }
         }
-    }
-
-    fn flush(&mut self, os: &mut dyn Os) {
-        for connection in &mut self.connections {
-            let written = connection.out.flush(os, connection.fd);
-            let over = connection.last && connection.ticket.is_none() && connection.out.is_empty();
-            connection.gone |= written.is_err() || over;
-            if connection.gone {
-                self.left |= connection.stream.is_some();
-                os.close(connection.fd);
-            }
-        }
-        self.connections.retain(|connection| !connection.gone);
     }
 }
 

@@ -181,7 +181,7 @@ impl From<Value> for Json {
         if value.is_null() {
             return NULL.clone();
         }
-        let text = RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let text = serde_json::value::to_raw_value(&value).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Json::new(text, OnceLock::from(Arc::new(value)))
     }
 }

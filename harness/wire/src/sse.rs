@@ -5,7 +5,7 @@
 
 use crate::buffer::Buffer;
 use crate::text;
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use rehang_scenario::{Canon, Canonical};
 
 /// The longest event, in bytes; the same as the longest body.
@@ -149,7 +149,7 @@ impl Decoder {
             return Err(error);
         }
         while let Some(length) = self.line() {
-            let item = self.partial.take_line(&text(&self.buffer.rest()[..length]));
+            let item = self.partial.take_line(&self.buffer.rest()[..length]);
             self.buffer.skip(length + 1);
             if item.is_some() {
                 return Ok(item);
@@ -202,24 +202,26 @@ impl Decoder {
 }
 
 impl Partial {
-    fn take_line(&mut self, line: &str) -> Option<Item> {
+    fn take_line(&mut self, line: &[u8]) -> Option<Item> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             return std::mem::take(&mut self.has_data).then_some(Item::Event(event));
         }
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
+        let colon = if line.starts_with(b"data:") { Some(4) } else { memchr(b':', line) };
+        let (name, value) = colon.map_or((line, &b""[..]), |at| (&line[..at], &line[at + 1..]));
+        let value = text(value.strip_prefix(b" ").unwrap_or(value));
         match name {
-            "" => return Some(Item::Comment(value.to_owned())),
-            "data" => {
-                if self.has_data {
-                    self.event.data.push('\n');
-                }
-                self.event.data.push_str(value);
+            b"" => return Some(Item::Comment(value.into_owned())),
+            b"data" if self.has_data => {
+                self.event.data.push('\n');
+                self.event.data.push_str(&value);
+            }
+            b"data" => {
+                self.event.data = value.into_owned();
                 self.has_data = true;
             }
-            "event" => self.event.event = Some(value.to_owned()),
-            "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
+            b"event" => self.event.event = Some(value.into_owned()),
+            b"id" if !value.contains('\0') => self.event.id = Some(value.into_owned()),
             _ => {}
         }
         None

@@ -207,7 +207,8 @@ impl Acp {
         if read {
             self.host.came_in();
         }
-        let said = self.host.pump(os);
+        let mut said = Vec::new();
+        self.host.pump(os, &mut said);
         let silent = said.is_empty();
         for out in said {
             match out {

@@ -3,10 +3,14 @@
 //! Invariant: a port that a server of the cell has named in a text is in no text of the trace, whichever way the text
 //! comes: out of a stream, over the wire, or as a fact.
 
+use memchr::memmem::Finder;
 use rehang_trace::{Fact, Json, What};
+use std::sync::LazyLock;
 
 /// What comes before a port in a text.
 const HOST: &str = "127.0.0.1:";
+/// Finds it: all that enters a trace is searched for it.
+static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(HOST));
 /// The name of the agent's own port in a trace.
 pub const AGENT: &str = "{agent}";
 /// The name of the port of a server that the agent has started.
@@ -17,6 +21,10 @@ pub fn port_in(text: &str) -> Option<u16> {
     let (_, rest) = text.split_once("listening on http://127.0.0.1:")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
+}
+
+fn names_port(text: &str) -> bool {
+    FINDER.find(text.as_bytes()).is_some()
 }
 
 /// The ports that servers have named so far.
@@ -42,7 +50,7 @@ impl Ports {
                 self.hide_in(text);
             }
             What::Request { body, .. } | What::Response { body, .. } | What::Sse(body) => {
-                if body.text().contains(HOST) {
+                if names_port(body.text()) {
                     let mut text = body.text().to_owned();
                     self.hide_in(&mut text);
                     *body = Json::of_text(&text);
@@ -85,7 +93,7 @@ impl Ports {
     }
 
     fn hide_in(&mut self, text: &mut String) {
-        if !text.contains(HOST) {
+        if !names_port(text) {
             return;
         }
         if let Some(port) = port_in(text) {
