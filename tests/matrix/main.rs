@@ -60,7 +60,6 @@ impl File {
         let mut selected = select.select(stages).map_err(|e| e.to_string())?;
         for unit in &mut selected.units {
             unit.share();
-            unit.has_hashes = false;
         }
         if !selected.problems.is_empty() {
             return Err(selected.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into());

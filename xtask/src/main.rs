@@ -108,7 +108,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
-    /// Runs the whole matrix again and again, with other job counts and beside busy loops: one hash a cell.
+    /// Runs the whole matrix again and again, with other job counts and beside busy loops: one digest a cell.
     Determinism {
         /// How many runs.
         #[arg(long, default_value_t = 20)]

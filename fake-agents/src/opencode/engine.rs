@@ -261,9 +261,14 @@ impl Engine {
         }
     }
 
-    /// Its outputs since the last call, into a list that is empty.
-    pub fn take(&mut self, into: &mut Vec<Out>) {
-        std::mem::swap(&mut self.out, into);
+    /// Its outputs since the last call.
+    pub fn take(&mut self) -> Vec<Out> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// [`Engine::take`], into a list that is empty and whose memory is used again.
+    pub fn take_into(&mut self, empty: &mut Vec<Out>) {
+        std::mem::swap(&mut self.out, empty);
     }
 
     /// Sets the time.

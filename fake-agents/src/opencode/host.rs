@@ -167,7 +167,7 @@ impl Host {
         loop {
             self.engine.clock(os.now());
             let mut taken = std::mem::take(&mut self.taken);
-            self.engine.take(&mut taken);
+            self.engine.take_into(&mut taken);
             for out in taken.drain(..) {
                 match out {
                     Out::Fact(fact) => os.note(fact),

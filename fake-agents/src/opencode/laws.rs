@@ -79,9 +79,7 @@ impl Play {
 
     fn take(&mut self) {
         self.engine.clock(self.now);
-        let mut taken = Vec::new();
-        self.engine.take(&mut taken);
-        for out in taken {
+        for out in self.engine.take() {
             match &out {
                 Out::Effect(Effect::AskModel { stream, response, .. }) => {
                     let events = response.parts.iter().filter_map(|turn| match turn {

@@ -77,7 +77,7 @@ enum Command {
     Explain(explain::Explain),
     Supervise(supervise::Supervise),
     Wrapper(wrapper::Wrapper),
-    /// Run the matrix again and again: one hash a cell.
+    /// Run the matrix again and again: one digest a cell.
     #[command(hide = true)]
     Determinism(measure::Determinism),
     /// Measure what the design gives budgets for.

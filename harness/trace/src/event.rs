@@ -14,14 +14,14 @@ use std::fmt;
 pub type Name = SmolStr;
 
 /// The ordered record of one cell.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Default, Serialize, Deserialize)]
 pub struct Trace {
     /// The events, in the order in which they happened.
     pub events: Vec<Event>,
 }
 
 /// One event of a trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Event {
     /// When it happened, in virtual time.
     pub t: VTime,
@@ -33,7 +33,7 @@ pub struct Event {
 }
 
 /// The content of an event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     // --- seen by the scheduler on its own descriptors ---
@@ -196,7 +196,7 @@ impl fmt::Display for RunEnd {
 }
 
 /// Why a cell ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// The run was settled, and all that was in flight has been delivered.
@@ -265,7 +265,7 @@ impl What {
 }
 
 /// What a process states about itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fact {
     /// A session began; `parent` is empty for a root session.

@@ -4,6 +4,7 @@
 //! listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load; whatever writes
 //! to a trace keeps to that, and `rehang determinism` and `tests/matrix.rs` check it.
 
+pub mod digest;
 pub mod event;
 pub mod json;
 pub mod ndjson;

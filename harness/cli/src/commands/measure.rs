@@ -11,13 +11,14 @@ use rehang_logs::Format;
 use rehang_os::linux::machine;
 use rehang_runner::binaries::{own_binary, workers};
 use rehang_runner::pool::Pool;
+use rehang_runner::unit::Hashes;
 use rehang_scenario::text::{counted, duration, suggest, unknown};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Runs the matrix again and again: one hash a cell over all runs.
+/// Runs the matrix again and again: one digest of its trace a cell over all runs.
 #[derive(Debug, Clone, Args)]
 pub struct Determinism {
     /// Which cells.
@@ -43,11 +44,12 @@ impl Determinism {
         self.stage.is_of_cells(&self.select.filter)?;
         let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
+            unit.hashes = Hashes::Digest;
             if !self.no_share {
                 unit.share();
             }
         }
-        let mut hashes: BTreeMap<String, String> = BTreeMap::new();
+        let mut digests: BTreeMap<String, u64> = BTreeMap::new();
         let (mut cells, mut differ, mut faults) = (0_u64, 0_u64, 0_u64);
         for round in 0..self.runs {
             let jobs = 1 + round as usize % 4;
@@ -62,18 +64,15 @@ impl Determinism {
             }
             for cell in &outcome.cells {
                 cells += 1;
-                let hash = match &cell.row {
-                    Some(row) => row.trace_sha256.clone(),
-                    None => {
-                        writeln!(out, "{}: {}", cell.id, cell.fault.as_deref().unwrap_or("no row"))?;
-                        faults += 1;
-                        continue;
-                    }
+                let Some(digest) = cell.digest else {
+                    writeln!(out, "{}: {}", cell.id, cell.fault.as_deref().unwrap_or("no row"))?;
+                    faults += 1;
+                    continue;
                 };
-                let first = hashes.entry(cell.id.clone()).or_insert_with(|| hash.clone());
-                if *first != hash {
+                let first = *digests.entry(cell.id.clone()).or_insert(digest);
+                if first != digest {
                     differ += 1;
-                    writeln!(out, "{}: {hash} in run {}, {first} before", cell.id, round + 1)?;
+                    writeln!(out, "{}: {digest:016x} in run {}, {first:016x} before", cell.id, round + 1)?;
                 }
             }
             writeln!(
@@ -86,7 +85,7 @@ impl Determinism {
             )?;
             out.flush()?;
         }
-        writeln!(out, "{} over {}, {differ} differ", counted(cells, "cell run"), counted(hashes.len(), "cell"))?;
+        writeln!(out, "{} over {}, {differ} differ", counted(cells, "cell run"), counted(digests.len(), "cell"))?;
         // a cell that could not run says nothing of its hash
         Ok(match (faults, differ) {
             (0, 0) => Code::Expected,

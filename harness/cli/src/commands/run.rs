@@ -20,7 +20,7 @@ use rehang_runner::rows::Setting;
 use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
 use rehang_runner::tree;
-use rehang_runner::unit::CellAnswer;
+use rehang_runner::unit::{CellAnswer, Hashes};
 use rehang_scenario::problem::Style;
 use rehang_scenario::text::counted;
 use std::io::{IsTerminal, Write};
@@ -114,7 +114,9 @@ impl Run {
         let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
-            unit.has_hashes = self.format == Format::Json;
+            if self.format == Format::Json {
+                unit.hashes = Hashes::Sha256;
+            }
             unit.begin = rehang_scenario::VTime(self.begin);
             if !self.no_share {
                 unit.share();

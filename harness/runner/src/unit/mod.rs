@@ -19,6 +19,18 @@ use std::collections::BTreeMap;
 /// Columns of the timelines in answers: a worker does not know the terminal, and a report cuts them to its own width.
 pub const TIMELINE_WIDTH: usize = 200;
 
+/// What is computed of a trace, for those who compare runs without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hashes {
+    /// Nothing.
+    None,
+    /// Its digest, for a comparison with other runs of this command ([`CellAnswer::digest`]).
+    Digest,
+    /// The SHA-256 of its text, for a row that is shown.
+    Sha256,
+}
+
 /// A unit of work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Unit {
@@ -39,8 +51,8 @@ pub struct Unit {
     pub cells: Vec<Wanted>,
     /// Whether the traces of all cells are wanted, not only of those that fail.
     pub keep_traces: bool,
-    /// Whether the rows have the hashes of their traces. The stages are compared without: event by event.
-    pub has_hashes: bool,
+    /// What the traces are reduced to. The stages are compared without: event by event.
+    pub hashes: Hashes,
     /// The instant at which virtual time begins.
     pub begin: VTime,
     /// Steps after which a cell is given up.
@@ -64,7 +76,7 @@ impl Unit {
             stages: stages.to_vec(),
             cells,
             keep_traces: false,
-            has_hashes: true,
+            hashes: Hashes::None,
             begin: VTime::ZERO,
             steps_max: STEPS_MAX,
             shares: false,
@@ -125,6 +137,8 @@ pub struct CellAnswer {
     pub title: String,
     /// Its row; `None` if rehang itself failed.
     pub row: Option<Row>,
+    /// Its trace's digest, if the unit wants it ([`Hashes::Digest`]).
+    pub digest: Option<u64>,
     /// What it adds to the scoreboard, if it counts; `None` if rehang itself failed.
     pub share: Option<Share>,
     /// Whether it has the trace of `none` by itself.
@@ -192,6 +206,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         mechanism: unit.main.mechanism.clone(),
         title: unit.main.title.clone(),
         row: None,
+        digest: None,
         share: None,
         alike: Alike::No,
         mismatches: Vec::new(),
@@ -230,7 +245,7 @@ pub fn units<'a>(
                 stages,
                 cells: Vec::new(),
                 keep_traces: false,
-                has_hashes: true,
+                hashes: Hashes::None,
                 shares: false,
                 steps_max: STEPS_MAX,
                 begin: VTime::ZERO,

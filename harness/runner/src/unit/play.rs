@@ -3,7 +3,7 @@
 //! Invariant: a cell shares the trace of `none` in lockstep only if both have one trace on sim, and `none` has that one in
 //! lockstep too: then whatever its strategy is told is what it was told on sim, where it did nothing.
 
-use super::{Alike, Answer, CellAnswer, SAMPLE, TIMELINE_WIDTH, Unit, Wanted, failed};
+use super::{Alike, Answer, CellAnswer, Hashes, SAMPLE, TIMELINE_WIDTH, Unit, Wanted, failed};
 use crate::kernel::KernelError;
 use rehang_accept::Seen;
 use rehang_judge::meets::{self, meets};
@@ -73,10 +73,27 @@ struct Known {
     scored: BTreeSet<String>,
 }
 
+/// What its unit wants to know of a trace.
+#[derive(Debug, Clone, Default)]
+struct Hash {
+    /// Empty if nobody wants it.
+    sha256: String,
+    digest: Option<u64>,
+}
+
+impl Hash {
+    fn of(trace: &Trace, wanted: Hashes) -> Hash {
+        match wanted {
+            Hashes::None => Hash::default(),
+            Hashes::Digest => Hash { digest: Some(trace.digest()), ..Hash::default() },
+            Hashes::Sha256 => Hash { sha256: ndjson::sha256(trace), ..Hash::default() },
+        }
+    }
+}
+
 struct Ran {
     trace: Rc<Trace>,
-    /// Its trace's hash, empty if nobody wants it.
-    sha: String,
+    hash: Hash,
     verdict: Verdict,
     facts: CellFacts,
     wall_us: u64,
@@ -185,14 +202,14 @@ impl<'u> Runner<'u> {
         let wall_us = micros(began);
         // most traces differ from their first event on, or not at all
         let same = none.filter(|none| *none.trace == trace);
-        let (trace, sha) = match same {
-            Some(none) => (Rc::clone(&none.trace), none.sha.clone()),
+        let (trace, hash) = match same {
+            Some(none) => (Rc::clone(&none.trace), none.hash.clone()),
             None => {
-                let sha = if self.unit.has_hashes { ndjson::sha256(&trace) } else { String::new() };
-                (Rc::new(trace), sha)
+                let hash = Hash::of(&trace, self.unit.hashes);
+                (Rc::new(trace), hash)
             }
         };
-        Ok(Ran { trace, sha, verdict, facts, wall_us })
+        Ok(Ran { trace, hash, verdict, facts, wall_us })
     }
 
     /// A cell that is not run: the trace of `none`, judged as its own.
@@ -200,8 +217,8 @@ impl<'u> Runner<'u> {
         let began = Instant::now();
         let facts = facts(&self.unit.job(scenario, stack, &[]), &self.setting(arm));
         let verdict = judge(&none.trace, &facts, Some(&none.verdict))?;
-        let (trace, sha, wall_us) = (Rc::clone(&none.trace), none.sha.clone(), micros(began));
-        Ok(Ran { trace, sha, verdict, facts, wall_us })
+        let (trace, hash, wall_us) = (Rc::clone(&none.trace), none.hash.clone(), micros(began));
+        Ok(Ran { trace, hash, verdict, facts, wall_us })
     }
 
     fn show(
@@ -212,12 +229,12 @@ impl<'u> Runner<'u> {
         alike: Alike,
         first: &mut BTreeMap<String, Rc<Trace>>,
     ) -> CellAnswer {
-        let Ran { trace, sha, verdict, facts, wall_us } = ran;
+        let Ran { trace, hash, verdict, facts, wall_us } = ran;
         let found = meets(verdict, Some(&none.verdict), &wanted.expect);
         let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
         let seen = (!found.is_empty()).then(|| Seen::of(verdict, &none.verdict));
         let mismatches: Vec<String> = found.into_iter().map(|mismatch| mismatch.line).collect();
-        let mut row = Row::new(facts, verdict, sha.clone(), *wall_us, mismatches.is_empty());
+        let mut row = Row::new(facts, verdict, hash.sha256.clone(), *wall_us, mismatches.is_empty());
         if wanted.arm == Arm::Control {
             row.scenario.push_str("::control");
         }
@@ -249,6 +266,7 @@ impl<'u> Runner<'u> {
             mechanism: facts.mechanism.clone(),
             title: self.unit.main.title.clone(),
             row: Some(row),
+            digest: hash.digest,
             share: Some(Share::of(facts, verdict, &none.verdict)),
             alike,
             mismatches,

@@ -123,10 +123,20 @@ fn a_cell_of_the_sample_that_differs_is_told() {
 #[test]
 fn without_hashes_all_else_is_the_same() {
     let unit = unit(&[Stage::Sim, Stage::Lockstep]);
-    let hashed = rows(&play(&unit, rehang_fakes::program));
-    let bare = rows(&play(&Unit { has_hashes: false, ..unit }, rehang_fakes::program));
+    let of = |hashes| play(&Unit { hashes, ..unit.clone() }, rehang_fakes::program);
+    let digest = of(Hashes::Digest);
+    let [hashed, bare] = [Hashes::Sha256, Hashes::None].map(|hashes| rows(&of(hashes)));
     let length = |row: &Option<Row>| row.as_ref().map(|row| row.trace_sha256.len());
     assert!(hashed.iter().all(|row| length(row) == Some(64)) && bare.iter().all(|row| length(row) == Some(0)));
+    // both say of the same cells that they have one trace
+    for (at, (row, of_it)) in hashed.iter().zip(&digest).enumerate() {
+        for (other, of_other) in hashed.iter().zip(&digest).skip(at) {
+            let hash = |row: &Option<Row>| row.as_ref().map(|row| row.trace_sha256.clone());
+            assert_eq!(hash(row) == hash(other), of_it.digest == of_other.digest, "{} {}", of_it.id, of_other.id);
+        }
+    }
+    assert!(digest.iter().all(|cell| cell.digest.is_some()));
+    assert_eq!(rows(&digest), bare);
     let rest = |rows: Vec<Option<Row>>| {
         let rows = rows.into_iter().flatten();
         rows.map(|row| Row { trace_sha256: String::new(), ..row }).collect::<Vec<_>>()
