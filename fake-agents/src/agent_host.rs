@@ -71,7 +71,7 @@ impl DerefMut for AgentHost {
 pub fn fact(acting: &Acting) -> Option<Fact> {
     let act = match &acting.act {
         Act::Report(policy) => {
-            return Some(Fact::Policy { strategy: acting.by.clone(), policy: policy.clone() });
+            return Some(Fact::Policy { strategy: acting.by.clone(), policy: policy.clone().into() });
         }
         Act::AnswerTool { .. } => return None,
         Act::Withhold { .. } => "withhold",

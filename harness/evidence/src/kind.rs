@@ -88,15 +88,14 @@ const INTERPRETERS: [&str; 6] = ["node", "bun", "deno", "python", "python3", "Ma
 
 /// Which agent a process is.
 pub fn of(process: &Process) -> Option<&'static Kind> {
-    let mut programs: Vec<&str> = process.args.first().map(String::as_str).into_iter().collect();
-    programs.extend(process.exe.as_deref());
-    programs.push(&process.comm);
-    let mut stems: Vec<&str> = programs.into_iter().map(stem).collect();
-    let interpreted = stems.iter().any(|stem| INTERPRETERS.iter().any(|name| stem.starts_with(name)));
+    let program = process.args.first().map(String::as_str);
+    let [program, exe, comm] = [program, process.exe.as_deref(), Some(process.comm.as_str())].map(|it| it.map(stem));
+    let is_interpreter = |stem: &str| INTERPRETERS.iter().any(|name| stem.starts_with(name));
+    let interpreted = [program, exe, comm].into_iter().flatten().any(is_interpreter);
     let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
-    stems.extend(script.map(|path| stem(path)));
+    let stems = [program, exe, comm, script.map(|path| stem(path))];
     KINDS.iter().find(|kind| {
-        let named = stems.iter().any(|stem| kind.programs.contains(stem));
+        let named = stems.iter().flatten().any(|stem| kind.programs.contains(stem));
         let packaged = script.is_some_and(|path| {
             path.contains("node_modules/") && path.contains(&format!("node_modules/{}/", kind.package))
         });
@@ -159,7 +158,11 @@ pub fn is_database(path: &str) -> bool {
 
 /// The file's name without folder and the ends of scripts.
 pub fn stem(path: &str) -> &str {
-    let file = Path::new(path).file_name().and_then(|file| file.to_str()).unwrap_or(path);
+    let file = match path.contains('/') {
+        true => Path::new(path).file_name().and_then(|file| file.to_str()).unwrap_or(path),
+        // most are asked for again and again by a name alone
+        false => path,
+    };
     // `opencode (deleted)`: the file was replaced by an update while it ran; a title that a program gives itself is
     // padded
     let file = file.trim_end();

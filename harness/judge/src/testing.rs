@@ -140,7 +140,7 @@ impl Cell {
     }
 
     pub fn report(self, who: &str, policy: Policy) -> Cell {
-        self.add(who, What::Report(policy))
+        self.add(who, What::Report(policy.into()))
     }
 
     pub fn says(self, who: &str, text: &str) -> Cell {

@@ -481,7 +481,7 @@ mod tests {
             line(What::Sse(json!({"type": "server.connected"}).into())),
             line(What::SseEnd),
             line(What::Looked { at: "children".into(), saw: json!(2) }),
-            line(What::Report(policy)),
+            line(What::Report(policy.into())),
             line(What::Acts("stop".into())),
             line(What::Fault("drop event 2".into())),
             line(settled("idle", "lost")),
@@ -505,7 +505,7 @@ mod tests {
             fact(Fact::Result { ok: false, text: "no".into() }),
             fact(Fact::Policy {
                 strategy: "guard".into(),
-                policy: Policy { cause: Some("idle".into()), ..Policy::default() },
+                policy: Policy { cause: Some("idle".into()), ..Policy::default() }.into(),
             }),
             fact(Fact::Acted { strategy: "guard".into(), act: "withhold".into() }),
         ];

@@ -117,7 +117,7 @@ fn any_fact() -> impl proptest::strategy::Strategy<Value = Fact> {
             live,
         }),
         (any::<bool>(), text()).prop_map(|(ok, text)| Fact::Result { ok, text }),
-        (any_who(), any_policy()).prop_map(|(strategy, policy)| Fact::Policy { strategy, policy }),
+        (any_who(), any_policy()).prop_map(|(strategy, policy)| Fact::Policy { strategy, policy: policy.into() }),
         (any_who(), text()).prop_map(|(strategy, act)| Fact::Acted { strategy, act }),
     ]
 }
@@ -155,7 +155,7 @@ fn any_what() -> impl proptest::strategy::Strategy<Value = What> {
     ];
     let acts = prop_oneof![
         (text(), any_value()).prop_map(|(at, saw)| What::Looked { at, saw }),
-        any_policy().prop_map(What::Report),
+        any_policy().prop_map(|policy| What::Report(policy.into())),
         text().prop_map(What::Says),
         text().prop_map(What::Acts),
         text().prop_map(What::Fault),

@@ -125,7 +125,7 @@ pub enum What {
         saw: Value,
     },
     /// A strategy reports what it saw and did.
-    Report(Policy),
+    Report(Box<Policy>),
     /// A strategy's monitor says something to its user.
     Says(String),
     /// A person acts: what they do, in the scenario's word.
@@ -374,7 +374,7 @@ pub enum Fact {
         /// The name of the strategy.
         strategy: String,
         /// What the strategy says.
-        policy: Policy,
+        policy: Box<Policy>,
     },
     /// A strategy inside the agent acts, in one word: `abort-stream`, `re-arm`, `reject`, `withhold`.
     Acted {

@@ -365,7 +365,8 @@ mod tests {
             700s untrue-report: watcher@pr5 reports no-children, and saw 1 when it last looked
         "#]],
         );
-        let nested = rehang_trace::Fact::Policy { strategy: "auto-answer@r1".into(), policy: detected("no-tty") };
+        let nested =
+            rehang_trace::Fact::Policy { strategy: "auto-answer@r1".into(), policy: detected("no-tty").into() };
         says_on(Terminal::Tty, up().add("agent.1", What::Fact(nested)), expect![""]);
     }
 

@@ -228,8 +228,8 @@ impl<'w> Hub<'w> {
     }
 
     /// Records an event in the trace.
-    pub fn record(&mut self, who: &str, what: What) {
-        let what = self.ports.hide(what);
+    pub fn record(&mut self, who: &str, mut what: What) {
+        self.ports.hide(&mut what);
         self.text_bytes += what.text_bytes();
         self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.into(), what });
     }

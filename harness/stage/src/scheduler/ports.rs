@@ -18,7 +18,9 @@ const NESTED: &str = "{nested}";
 
 /// The port in the first text of a server.
 pub fn port_in(text: &str) -> Option<u16> {
-    let (_, rest) = text.split_once("listening on http://127.0.0.1:")?;
+    const BEFORE: &str = "listening on http://";
+    let at = FINDER.find_iter(text.as_bytes()).find(|at| text[..*at].ends_with(BEFORE))?;
+    let rest = &text[at + HOST.len()..];
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
@@ -41,9 +43,9 @@ impl Ports {
         }
     }
 
-    /// An event with names in place of ports. A process that says that it listens on another port is a nested server.
-    pub fn hide(&mut self, mut what: What) -> What {
-        match &mut what {
+    /// Puts names in place of ports. A process that says that it listens on another port is a nested server.
+    pub fn hide(&mut self, what: &mut What) {
+        match what {
             What::Out { text, .. } | What::In { text } | What::Says(text) => self.hide_in(text),
             What::Settled { cause, text, .. } | What::RunOver { cause, text, .. } => {
                 self.hide_in(cause);
@@ -89,7 +91,6 @@ impl Ports {
             | What::Ended(_)
             | What::Left { .. } => {}
         }
-        what
     }
 
     fn hide_in(&mut self, text: &mut String) {
@@ -123,7 +124,10 @@ mod tests {
     fn ports_that_were_named_are_hidden_wherever_they_come() {
         let mut ports = Ports::default();
         ports.name(4096, AGENT);
-        let mut shown = |what| serde_json::to_string(&ports.hide(what)).unwrap();
+        let mut shown = |mut what| {
+            ports.hide(&mut what);
+            serde_json::to_string(&what).unwrap()
+        };
         let out = "see http://127.0.0.1:4096/x, http://127.0.0.1:40961 and 127.0.0.1:80";
         expect![[
             r#"{"out":{"fd":1,"text":"see http://127.0.0.1:{agent}/x, http://127.0.0.1:40961 and 127.0.0.1:80"}}"#

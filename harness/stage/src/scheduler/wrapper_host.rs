@@ -132,7 +132,7 @@ impl WrapperHost {
                     Settled::Failed(text) => hub.settle(name, RunEnd::Failed, &text, ""),
                 }
             }
-            Act::Report(policy) => hub.record(name, What::Report(policy)),
+            Act::Report(policy) => hub.record(name, What::Report(policy.into())),
             Act::Say(text) => hub.record(name, What::Says(text)),
             // these are done in the other seat: they are impossible from outside the agent
             Act::AnswerTool { .. }

@@ -4,12 +4,17 @@
 //! bytes.
 
 use super::read::{Head, HttpError, Parsed};
+use memchr::memmem::Finder;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// The longest head that is remembered, in bytes.
 const KNOWN_HEAD_MAX: usize = 1 << 10;
 /// How much of heads a thread remembers, in bytes, before it begins anew.
 const KNOWN_MAX: usize = 64 << 10;
+
+/// Finds the usual end of a head.
+static END: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
 
 /// The heads of requests, or of responses, that a thread has read.
 #[doc(hidden)]
@@ -30,7 +35,7 @@ impl<H: Head> Known<H> {
     pub(super) fn parse(&mut self, bytes: &[u8]) -> Result<Option<Parsed<H>>, HttpError> {
         // a head that ends with another line end, which the standard allows, ends before this one, or is not remembered
         let near = &bytes[..bytes.len().min(KNOWN_HEAD_MAX)];
-        let Some(end) = memchr::memmem::find(near, b"\r\n\r\n") else { return H::parse(bytes) };
+        let Some(end) = END.find(near) else { return H::parse(bytes) };
         let key = &bytes[..end + 4];
         if let Some(known) = self.heads.get(key) {
             return Ok(Some(known.clone()));

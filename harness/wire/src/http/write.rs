@@ -2,8 +2,6 @@
 //!
 //! Invariant: the bytes are a function of the arguments alone; a header value cannot break out of its line.
 
-use std::fmt::Write as _;
-
 /// Roughly the size of a head without its target, in bytes: that much is allocated at once.
 const HEAD_BYTES: usize = 128;
 
@@ -26,7 +24,7 @@ pub fn request(method: &str, path: &str, host: &str, headers: &[(&str, &str)], b
         line(&mut out, name, value);
     }
     if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
-        line(&mut out, "content-length", &body.len().to_string());
+        line(&mut out, "content-length", itoa::Buffer::new().format(body.len()));
     }
     with_body(out, body)
 }
@@ -38,7 +36,7 @@ pub fn response(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
         out.push_str("\r\n");
         return out.into_bytes();
     }
-    line(&mut out, "content-length", &body.len().to_string());
+    line(&mut out, "content-length", itoa::Buffer::new().format(body.len()));
     with_body(out, body)
 }
 
@@ -102,7 +100,9 @@ pub fn reason(status: u16) -> &'static str {
 
 fn status_line(status: u16, headers: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(HEAD_BYTES);
-    let _ = write!(out, "HTTP/1.1 {status} {}\r\n", reason(status));
+    for part in ["HTTP/1.1 ", itoa::Buffer::new().format(status), " ", reason(status), "\r\n"] {
+        out.push_str(part);
+    }
     for (name, value) in headers {
         line(&mut out, name, value);
     }
