@@ -50,8 +50,8 @@ pub struct Streams {
 /// A party that the scheduler plays: to the processes, it holds the scheduler's descriptors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// Its name: `wrapper`, `client`, `model`.
-    pub name: String,
+    /// Its name: `wrapper`, `client`, `model`. One that holds nothing is in no snapshot, and needs none.
+    pub name: Name,
     /// The descriptors, and whether each is being read.
     pub holds: Vec<(Handle, bool)>,
     /// What else it waits for.

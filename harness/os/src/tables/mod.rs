@@ -17,6 +17,7 @@ use crate::os::{Disposition, Sig};
 pub use names::{pid_of, proc_of};
 use rehang_evidence::data::Io;
 use rehang_scenario::VTime;
+use rehang_trace::Name;
 use std::collections::BTreeMap;
 
 /// What a descriptor refers to, by the number of its object among those of its kind, in the order in which they were made.
@@ -196,7 +197,7 @@ pub struct Link {
 #[derive(Debug, Clone, Default)]
 pub struct Outsider {
     /// Its name: `wrapper`, `client`, `model`.
-    pub name: String,
+    pub name: Name,
     /// What it holds, and whether it waits for input there.
     pub holds: Vec<(Thing, bool)>,
     /// What else it waits for.

@@ -59,15 +59,17 @@ pub fn proc_of(pid: Pid) -> Option<Proc> {
 impl Link {
     /// The socket at one of its ends.
     pub(super) fn socket(&self, number: u64, side: usize, now: VTime) -> Socket {
-        let ends = [address(CONNECTS_FROM + number), address(LISTENS_AT + self.listener)];
+        let mut ends = [address(CONNECTS_FROM + number), address(LISTENS_AT + self.listener)];
+        ends.rotate_left(side);
+        let [local, remote] = ends;
         let (to_us, to_them) = (self.to[side], self.to[1 - side]);
         let since = |went: super::Went| now.since(went.last.unwrap_or(self.made)).as_ms();
         Socket {
             inode: socket_inode(number, side),
             family: Family::Tcp,
             state: if self.open[1 - side] { SocketState::Established } else { SocketState::CloseWait },
-            local: ends[side].clone(),
-            remote: ends[1 - side].clone(),
+            local,
+            remote,
             peer: self.open[1 - side].then(|| socket_inode(number, 1 - side)),
             unread: self.unread[side],
             unsent: 0,
@@ -128,7 +130,7 @@ pub(super) fn socket_inode(number: u64, side: usize) -> u64 {
 }
 
 pub(super) fn address(port: u64) -> String {
-    format!("127.0.0.1:{port}")
+    ["127.0.0.1:", itoa::Buffer::new().format(port)].concat()
 }
 
 pub(super) fn party(at: usize) -> Pid {

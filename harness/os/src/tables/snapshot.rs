@@ -171,7 +171,11 @@ impl Tables<'_> {
         };
         let with = |what| row.dispositions.iter().filter(move |(_, is)| **is == what).map(|(sig, _)| sig);
         let zombie = row.at == At::Zombie;
-        let args: Vec<String> = row.argv.iter().take(MAX_ARGS).map(|arg| arg.chars().take(MAX_ARG).collect()).collect();
+        let cut = |arg: &String| match arg.len() > MAX_ARG {
+            true => arg.chars().take(MAX_ARG).collect(),
+            false => arg.clone(),
+        };
+        let args: Vec<String> = row.argv.iter().take(MAX_ARGS).map(cut).collect();
         let mut process = Process {
             pid,
             ns_pid: pid,
@@ -212,7 +216,7 @@ impl Tables<'_> {
         let row = proc_of(pid).and_then(|proc| self.rows.iter().find(|row| row.proc == proc));
         match (row, usize::try_from(pid - FIRST_PARTY).ok().and_then(|at| self.outside.get(at))) {
             (Some(row), _) => name(row.argv),
-            (None, Some(outsider)) => outsider.name.clone(),
+            (None, Some(outsider)) => outsider.name.to_string(),
             (None, None) if pid == INIT => "init".to_owned(),
             (None, None) => "bash".to_owned(),
         }

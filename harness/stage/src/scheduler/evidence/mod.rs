@@ -21,6 +21,7 @@ use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose, kind};
 use rehang_os::kernel::{Also, InternalError, Party};
 use rehang_os::tables::proc_of;
 use rehang_scenario::{Fault, Span, Terminal, VTime};
+use rehang_trace::Name;
 
 /// The time between the two snapshots of a look: the default of `rehang why`.
 const WINDOW: Span = Span::secs(1);
@@ -102,21 +103,20 @@ impl Hub<'_> {
         let wrapper = streams.into_iter().filter_map(|(handle, reads)| Some((handle?, reads))).collect();
         let model = self.model_listener.into_iter().chain(self.model.handles()).map(|handle| (handle, true)).collect();
         let mut parties = vec![
-            Party { name: "wrapper".to_owned(), holds: wrapper, also: self.host },
-            Party { name: CLIENT.to_owned(), holds: Vec::new(), also: Also::Others },
-            Party { name: "model".to_owned(), holds: model, also: Also::Others },
+            Party { name: "wrapper".into(), holds: wrapper, also: self.host },
+            Party { name: CLIENT.into(), holds: Vec::new(), also: Also::Others },
+            Party { name: "model".into(), holds: model, also: Also::Others },
         ];
         // a strategy or a person that asks the server is a process of its own
-        parties.extend(self.inboxes.iter().enumerate().map(|(seat, _)| Party {
-            name: format!("seat {seat}"),
-            holds: Vec::new(),
-            also: Also::Others,
-        }));
+        let nobody = Party { name: Name::default(), holds: Vec::new(), also: Also::Others };
+        parties.extend(self.inboxes.iter().map(|_| nobody.clone()));
         for (seat, handle) in self.net.held() {
             let at = if seat == CLIENT_SEAT { 1 } else { 3 + seat };
-            if let Some(party) = parties.get_mut(at) {
-                party.holds.push((handle, true));
+            let Some(party) = parties.get_mut(at) else { continue };
+            if party.name.is_empty() {
+                party.name = format!("seat {seat}").into();
             }
+            party.holds.push((handle, true));
         }
         let mut snapshot = self.kernel.snapshot(&parties);
         dress(&mut snapshot);
