@@ -80,12 +80,13 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         for entry in entries {
             let entry = entry?;
             let path = entry.path();
+            let kind = entry.file_type()?;
             // a link to a folder is not followed: it may lead back
-            if entry.file_type()?.is_dir() {
+            if kind.is_dir() {
                 if path.file_name().is_none_or(|name| name != "agents") {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|e| e == "toml") && path.is_file() {
+            } else if path.extension().is_some_and(|e| e == "toml") && (kind.is_file() || path.is_file()) {
                 found.push(path);
             }
         }

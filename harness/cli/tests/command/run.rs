@@ -249,8 +249,14 @@ fn what_is_undecided_is_no_hang() {
         let out = rehang(files.path(), &args);
         (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())
     };
-    assert_eq!(run("undecided", "human").0, Some(0), "it is expected");
-    let (code, human) = run("completed", "human");
+    // each takes seconds, side by side
+    let [expected, human, row, junit] = std::thread::scope(|scope| {
+        let runs = [("undecided", "human"), ("completed", "human"), ("undecided", "json"), ("completed", "junit")];
+        let started = runs.map(|(outcome, format)| scope.spawn(move || run(outcome, format)));
+        started.map(|run| run.join().expect("it runs"))
+    });
+    assert_eq!(expected.0, Some(0), "it is expected");
+    let (code, human) = human;
     assert_eq!(code, Some(1), "a hang that nobody expected were 3");
     for text in [
         "expected completed, got undecided: what it says fills more than 128 MiB",
@@ -260,11 +266,10 @@ fn what_is_undecided_is_no_hang() {
         assert!(human.contains(text), "{text}\n{human}");
     }
     assert!(!human.contains("hangs proved"), "{human}");
-    let row = run("undecided", "json").1;
-    let row: serde_json::Value = serde_json::from_str(row.lines().next().expect("a row")).expect("JSON");
+    let row: serde_json::Value = serde_json::from_str(row.1.lines().next().expect("a row")).expect("JSON");
     let is = ["outcome", "proof", "blocked_on", "expected"].map(|key| row[key].clone());
     assert_eq!(is, ["undecided".into(), serde_json::Value::Null, serde_json::Value::Null, true.into()]);
-    let (code, junit) = run("completed", "junit");
+    let (code, junit) = junit;
     assert!(code == Some(1) && junit.contains("got undecided"), "{code:?}");
 }
 
