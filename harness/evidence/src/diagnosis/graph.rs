@@ -200,7 +200,7 @@ pub fn of(view: &View<'_>) -> Graph {
             }
         }
         let (pid, in_tree) = (process.pid, after.tree.contains_key(&process.pid));
-        graph.nodes.push(Node { pid, name: view.name(pid), in_tree, life, why });
+        graph.nodes.push(Node { pid, name: view.name(pid).to_string(), in_tree, life, why });
         graph.edges.extend(edges);
     }
     graph.closed = closed(&graph);

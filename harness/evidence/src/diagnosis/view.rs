@@ -6,6 +6,7 @@ use super::Limits;
 use super::waits::{self, Wait};
 use crate::data::{Descriptor, End, Io, Object, Pid, Process, Snapshot, Socket, State, Thread};
 use crate::kind::{self, Kind};
+use std::fmt;
 
 /// The share of a core below which a process idles: timers of its own take no more.
 const IDLES_SHARE: f64 = 0.25;
@@ -18,6 +19,24 @@ pub struct View<'a> {
     pub window_ns: u64,
     /// Processes came, went, ended or were adopted within the window.
     changed: bool,
+}
+
+/// A process's name in a sentence.
+#[derive(Clone, Copy)]
+pub struct Name<'a> {
+    pid: Pid,
+    process: Option<&'a Process>,
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Name { pid, process } = self;
+        match process.map(|process| (process, kind::of(process))) {
+            None => write!(f, "a process that is gone ({pid})"),
+            Some((_, Some(kind))) => write!(f, "{} ({pid})", kind.title),
+            Some((process, None)) => write!(f, "{} ({pid})", plain_name(process)),
+        }
+    }
 }
 
 impl<'a> View<'a> {
@@ -34,18 +53,14 @@ impl<'a> View<'a> {
         self.after.process(pid)
     }
 
-    /// `cat (123)`, `opencode (123)`.
-    pub fn name(&self, pid: Pid) -> String {
-        let Some(process) = self.process(pid) else { return format!("a process that is gone ({pid})") };
-        match kind::of(process) {
-            Some(kind) => format!("{} ({pid})", kind.title),
-            None => format!("{} ({pid})", plain_name(process)),
-        }
+    /// `cat (123)`, `opencode (123)`. It is put together where it is written: few findings are.
+    pub fn name(&self, pid: Pid) -> Name<'a> {
+        Name { pid, process: self.process(pid) }
     }
 
     /// `cat (1), dog (2) and 3 more`.
     pub fn names(&self, pids: &[Pid]) -> String {
-        let mut names: Vec<String> = pids.iter().take(2).map(|pid| self.name(*pid)).collect();
+        let mut names: Vec<String> = pids.iter().take(2).map(|pid| self.name(*pid).to_string()).collect();
         if pids.len() > 2 {
             names.push(format!("{} more", pids.len() - 2));
         }

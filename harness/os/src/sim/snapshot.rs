@@ -8,7 +8,6 @@ use crate::kernel::{Party, Proc};
 use crate::os::{Fd, Wait};
 use crate::tables::{At, Leader, Link, Outsider, Row, Tables, Thing, Waits};
 use rehang_trace::role::Role;
-use std::collections::BTreeSet;
 
 impl SimKernel {
     pub(super) fn tables(&self, parties: &[Party]) -> Tables<'_> {
@@ -16,7 +15,9 @@ impl SimKernel {
         // few of all connections so far are still held
         let of_processes = self.processes.iter().flat_map(|process| process.fds.values().copied());
         let of_parties = parties.iter().flat_map(|party| &party.holds).filter_map(|&(handle, _)| self.desc(handle));
-        let held: BTreeSet<usize> = of_processes.chain(of_parties).filter_map(connection).collect();
+        let mut held: Vec<usize> = of_processes.chain(of_parties).filter_map(connection).collect();
+        held.sort_unstable();
+        held.dedup();
         let links = held.into_iter().map(|at| {
             let connection = &self.connections[at];
             let [connected, accepted] = &connection.ends;

@@ -13,10 +13,11 @@ use crate::kernel::Also;
 use crate::os::Disposition;
 use rehang_evidence::Snapshot;
 use rehang_evidence::data::{
-    Call, Does, Family, Lock, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit, Watch,
+    Call, Descriptor, Does, Family, Lock, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit,
+    Watch,
 };
 use rehang_scenario::VTime;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The most arguments of a process, and the most characters of each, as the reader of `/proc` keeps them.
 const MAX_ARGS: usize = 64;
@@ -30,23 +31,19 @@ impl Tables<'_> {
             reader: Reader { pid: INIT, arch: "x86_64".to_owned(), ticks_per_s: 100, ..Reader::default() },
             ..Snapshot::default()
         };
-        let mut all: BTreeMap<Pid, Process> = BTreeMap::new();
+        let mut all: Vec<Process> = Vec::with_capacity(self.rows.len() + self.outside.len());
         // one that holds nothing shares nothing with the tree, and only the first can be above it
         let in_sight = |(at, outsider): &(usize, &Outsider)| *at == 0 || !outsider.holds.is_empty();
-        for (at, outsider) in self.outside.iter().enumerate().filter(in_sight) {
-            let process = outsider.process(party(at), self.now);
-            all.insert(process.pid, process);
-        }
-        for tty in self.rows.iter().filter(|row| row.shell).filter_map(|row| row.controlling) {
-            let shell = self.shell(tty);
-            all.insert(shell.pid, shell);
-        }
-        for row in &self.rows {
-            let process = self.process(row);
-            all.insert(process.pid, process);
-        }
+        let outside = self.outside.iter().enumerate().filter(in_sight);
+        all.extend(outside.map(|(at, outsider)| outsider.process(party(at), self.now)));
+        let shells = self.rows.iter().filter(|row| row.shell).filter_map(|row| row.controlling);
+        all.extend(self.rows.iter().map(|row| self.process(row)));
+        all.extend(shells.map(|tty| self.shell(tty)));
+        // a shell has its agent and what that started in its session
+        all.sort_by_key(|process| process.pid);
+        all.dedup_by_key(|process| process.pid);
         snapshot.roots = self.roots();
-        self.split(all, &mut snapshot);
+        Tables::split(all, &mut snapshot);
         self.sockets(&mut snapshot);
         self.locks(&mut snapshot);
         snapshot
@@ -125,35 +122,39 @@ impl Tables<'_> {
 
     /// The roots and all below them are the tree; the rest is around it if it shares something with the tree, or is
     /// above it.
-    fn split(&self, mut all: BTreeMap<Pid, Process>, snapshot: &mut Snapshot) {
-        let mut tree: BTreeSet<Pid> = snapshot.roots.iter().copied().collect();
+    fn split(all: Vec<Process>, snapshot: &mut Snapshot) {
+        let process = |pid: Pid| all.binary_search_by_key(&pid, |process| process.pid).ok().map(|at| &all[at]);
+        let is_in = |pids: &[Pid], pid: Pid| pids.binary_search(&pid).is_ok();
+        let mut tree = snapshot.roots.clone();
+        tree.sort_unstable();
         loop {
-            let below = |process: &&Process| tree.contains(&process.ppid) && !tree.contains(&process.pid);
-            let more: Vec<Pid> = all.values().filter(below).map(|process| process.pid).collect();
+            let below = |process: &&Process| is_in(&tree, process.ppid) && !is_in(&tree, process.pid);
+            let more: Vec<Pid> = all.iter().filter(below).map(|process| process.pid).collect();
             if more.is_empty() {
                 break;
             }
             tree.extend(more);
+            tree.sort_unstable();
         }
-        let shared: BTreeSet<u64> = all
-            .values()
-            .filter(|process| tree.contains(&process.pid))
-            .flat_map(|p| &p.fds)
-            .filter_map(shares)
-            .collect();
-        let mut above: BTreeSet<Pid> = BTreeSet::new();
+        let of_tree = all.iter().filter(|process| is_in(&tree, process.pid));
+        let mut shared: Vec<u64> = of_tree.flat_map(|process| &process.fds).filter_map(shares).collect();
+        shared.sort_unstable();
+        let mut above: Vec<Pid> = Vec::new();
         for root in &snapshot.roots {
-            let mut at = all.get(root).map_or(0, |process| process.ppid);
-            while at > 0 && above.insert(at) {
-                at = all.get(&at).map_or(0, |process| process.ppid);
+            let mut at = process(*root).map_or(0, |process| process.ppid);
+            while at > 0 && !above.contains(&at) {
+                above.push(at);
+                at = process(at).map_or(0, |process| process.ppid);
             }
         }
-        all.retain(|pid, process| {
-            tree.contains(pid)
-                || above.contains(pid)
-                || process.fds.iter().filter_map(shares).any(|thing| shared.contains(&thing))
-        });
-        (snapshot.tree, snapshot.around) = all.into_iter().partition(|(pid, _)| tree.contains(pid));
+        let is_shared = |fd: &Descriptor| shares(fd).is_some_and(|thing| shared.binary_search(&thing).is_ok());
+        for process in all {
+            if is_in(&tree, process.pid) {
+                snapshot.tree.insert(process.pid, process);
+            } else if above.contains(&process.pid) || process.fds.iter().any(is_shared) {
+                snapshot.around.insert(process.pid, process);
+            }
+        }
     }
 
     fn process(&self, row: &Row<'_>) -> Process {

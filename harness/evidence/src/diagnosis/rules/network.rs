@@ -251,7 +251,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
 /// Who is at the other end of a connection: a process of this machine, or a server.
 fn server(view: &View<'_>, socket: &Socket) -> String {
     let holder = socket.peer.and_then(|peer| view.after.socket_holders(peer).next());
-    holder.map_or_else(|| "a tool server".to_owned(), |(holder, _)| view.name(holder.pid))
+    holder.map_or_else(|| "a tool server".to_owned(), |(holder, _)| view.name(holder.pid).to_string())
 }
 
 /// Whether a connection has brought, since something was asked on it, less than the events of the slowest model and

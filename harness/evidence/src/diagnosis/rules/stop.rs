@@ -24,7 +24,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             Some(finding.because("its state is Z: nothing of it is left but the exit status").certain())
         }
         State::Traced => {
-            let by = if process.tracer > 0 { view.name(process.tracer) } else { "a debugger".to_owned() };
+            let by = if process.tracer > 0 { view.name(process.tracer).to_string() } else { "a debugger".to_owned() };
             let text = format!("{} is held by {by}, which traces it", view.name(pid));
             let finding = Finding::hung(pid, "traced", "", text).ends(format!("{by} lets it go on, or ends"));
             Some(finding.because("its state is t").certain())

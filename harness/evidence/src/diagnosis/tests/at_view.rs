@@ -17,7 +17,8 @@ fn names_of_up_to_two_are_listed_and_the_rest_is_counted() {
 
 #[test]
 fn an_interpreter_is_named_with_its_script() {
-    let name = |comm: &str, args: &[&str]| Look::of(vec![started(process(11, 10, comm), args)]).view().name(11);
+    let name =
+        |comm: &str, args: &[&str]| Look::of(vec![started(process(11, 10, comm), args)]).view().name(11).to_string();
     assert_eq!(name("python3", &["python3", "/x/serve.py", "y"]), "python3 serve (11)");
     assert_eq!(name("python3", &["python3", "-c", "pass"]), "python3 (11)");
     assert_eq!(name("python3", &["python3"]), "python3 (11)");
