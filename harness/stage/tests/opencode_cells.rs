@@ -195,6 +195,25 @@ fn serve_answers_a_prompt() {
     }
 }
 
+/// A server writes what a turn has published at its end, but for a cut in the middle of it.
+#[test]
+fn what_was_published_before_a_cut_arrives_and_nothing_after_it() {
+    let kinds = |more: Value| -> Vec<String> {
+        let agent = json!({ "opencode": { "as": "1.2.15", "mode": "serve", "client": "events" } });
+        let record = play(&scenario(agent, json!([{ "say": "Done." }]), more), "none", Terminal::Null);
+        let stream = record.trace.events.iter().take_while(|event| event.what != What::SseEnd);
+        let kind = |event: &Event| if let What::Sse(json) = &event.what { Some(json.kind().to_owned()) } else { None };
+        stream.filter_map(kind).collect()
+    };
+    let whole = kinds(json!({}));
+    for cut in ["message.part.delta", "session.idle"] {
+        let at = whole.iter().position(|kind| kind == cut).expect("it is published");
+        assert!(at > 2, "{whole:?}");
+        let faults = json!([{ "event": { "type": cut, "does": { "cut": "3s" } } }]);
+        assert_eq!(kinds(json!({ "faults": faults })), whole[..at]);
+    }
+}
+
 #[test]
 fn a_person_answers_over_http() {
     let people = json!({ "people": [
