@@ -161,6 +161,8 @@ impl Host {
     }
 
     /// Does all that can be done now. Adds what the program is to write: events and answers, in order.
+    ///
+    /// `said` is empty before: it is done when something has been said.
     pub fn pump(&mut self, os: &mut dyn Os, said: &mut Vec<Out>) {
         let mut asks = 0;
         self.yields = false;

@@ -1,8 +1,9 @@
 //! The digest of a trace: a number by which runs of a cell are compared where their traces are not kept.
 //!
-//! Invariants: equal traces have equal digests, on every stage and in every process of one build of rehang. Another build
-//! may have others, so a digest is never written to a file: what is kept has the SHA-256 of its text
-//! ([`sha256`](crate::sha256)). It finds accidents, not forgeries.
+//! Invariants: equal traces have equal digests, on every stage and in every process of one build of rehang. Equal is what
+//! `==` says: the order of the keys in what a strategy looked at ([`What::Looked`](crate::What)) is no part of it, as it is
+//! of the text. Another build may have other digests, so none is written to a file: what is kept has the SHA-256 of its text
+//! ([`sha256`](crate::sha256)). A digest finds accidents, not forgeries.
 
 use crate::Trace;
 use foldhash::quality::FixedState;

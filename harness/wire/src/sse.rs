@@ -207,8 +207,7 @@ impl Partial {
             let event = std::mem::take(&mut self.event);
             return std::mem::take(&mut self.has_data).then_some(Item::Event(event));
         }
-        let colon = if line.starts_with(b"data:") { Some(4) } else { memchr(b':', line) };
-        let (name, value) = colon.map_or((line, &b""[..]), |at| (&line[..at], &line[at + 1..]));
+        let (name, value) = memchr(b':', line).map_or((line, &b""[..]), |at| (&line[..at], &line[at + 1..]));
         let value = text(value.strip_prefix(b" ").unwrap_or(value));
         match name {
             b"" => return Some(Item::Comment(value.into_owned())),

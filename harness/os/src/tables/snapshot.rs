@@ -39,7 +39,7 @@ impl Tables<'_> {
         let shells = self.rows.iter().filter(|row| row.shell).filter_map(|row| row.controlling);
         all.extend(self.rows.iter().map(|row| self.process(row)));
         all.extend(shells.map(|tty| self.shell(tty)));
-        // a shell has its agent and what that started in its session
+        // each process in the session of a shell has named it
         all.sort_by_key(|process| process.pid);
         all.dedup_by_key(|process| process.pid);
         snapshot.roots = self.roots();

@@ -109,7 +109,7 @@ impl Hub<'_> {
         ];
         // a strategy or a person that asks the server is a process of its own
         let nobody = Party { name: Name::default(), holds: Vec::new(), also: Also::Others };
-        parties.extend(self.inboxes.iter().map(|_| nobody.clone()));
+        parties.resize(parties.len() + self.inboxes.len(), nobody);
         for (seat, handle) in self.net.held() {
             let at = if seat == CLIENT_SEAT { 1 } else { 3 + seat };
             let Some(party) = parties.get_mut(at) else { continue };
