@@ -90,7 +90,7 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
     let is_agent = AgentKind::of_program(program_name(&played)).is_some_and(|kind| kind.has_model);
     let wakes = is_agent.then(|| eventfd(0, EventfdFlags::CLOEXEC).ok()).flatten().map(descriptor::lifted);
     loop {
-        os.begin(None, Vec::new(), Vec::new());
+        os.begin(None, Vec::new(), Vec::new(), true);
         match program.resume(&mut os) {
             Next::Wait(next) => wait(&mut os, &next, speed, wakes.as_ref()),
             Next::Exit(code) => {
@@ -121,7 +121,7 @@ fn refuse(argv: &[String], why: &str) -> ! {
 
 /// Waits. An event loop has a descriptor of its own beside the others (`wakes`), on which its threads would wake it.
 fn wait(os: &mut RealOs, wait: &Wait, speed: u32, wakes: Option<&OwnedFd>) {
-    os.begin(None, Vec::new(), Vec::new());
+    os.begin(None, Vec::new(), Vec::new(), true);
     let now = os.now;
     let caught = os.signals.fd();
     if let Some(opening) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(|d| matches!(d.key, Key::Fifo(_))) {

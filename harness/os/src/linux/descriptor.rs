@@ -1,10 +1,10 @@
 //! Non-blocking descriptors of the real kernel.
 //!
-//! Invariant: what a persona opens has a real number of 10 or more, so that 0 to 4 are free to be what a child
+//! Invariant: what a persona opens has a real number of 5 or more, so that 0 to 4 are free to be what a child
 //! needs them to be. The persona sees its own numbers, the lowest free ones, as POSIX gives them.
 
 use super::process::give_up;
-use crate::lockstep::protocol::Key;
+use crate::lockstep::protocol::{Key, LIFELINE_FD};
 use crate::os::{Errno, FdKind, Read, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
@@ -13,8 +13,8 @@ use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-/// The lowest real number of a descriptor that we open.
-const LOWEST: RawFd = 10;
+/// The lowest real number of a descriptor that we open: one that is none of those that a child is given.
+pub const LOWEST: RawFd = LIFELINE_FD + 1;
 
 /// The capacity of a pipe, in bytes (the default of Linux).
 pub const PIPE_BYTES: usize = 65_536;
@@ -36,14 +36,14 @@ pub fn lift(fd: RawFd) -> RawFd {
     }
 }
 
-/// A descriptor with a number of 10 or more.
+/// A descriptor with a number of [`LOWEST`] or more.
 pub fn lifted(fd: OwnedFd) -> OwnedFd {
     use std::os::fd::IntoRawFd;
     // SAFETY: `lift` gives back a descriptor that we own, and the old one is gone if it is another.
     unsafe { OwnedFd::from_raw_fd(lift(fd.into_raw_fd())) }
 }
 
-/// A number of 10 or more for a descriptor that may be below.
+/// A number of [`LOWEST`] or more for a descriptor that may be below.
 pub struct Lifted {
     number: RawFd,
     copied: bool,

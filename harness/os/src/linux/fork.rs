@@ -4,6 +4,7 @@
 //! parent's others, an empty signal mask, default actions for all signals but those that its parent ignores, and `/proc`
 //! shows its own arguments and environment. When [`joined`] returns it has its group, its session and its streams.
 
+use super::descriptor::LOWEST;
 use super::named;
 use super::process::{answer, leave};
 use super::spawn::{Group, Order, Stream};
@@ -13,9 +14,6 @@ use crate::os::{Programs, Sig};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;
-
-/// The lowest number that is none of those that a child is given.
-const FREE: RawFd = LIFELINE_FD + 1;
 
 /// Whose child the new process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,11 +129,11 @@ fn check(result: i32) -> io::Result<()> {
 
 /// The descriptor, or a copy of it with a number that is not overwritten before it is read.
 fn lift(fd: RawFd) -> io::Result<RawFd> {
-    if fd >= FREE {
+    if fd >= LOWEST {
         return Ok(fd);
     }
     // SAFETY: duplicating a number touches no memory; if it is not open, that is an error.
-    match unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FREE) } {
+    match unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOWEST) } {
         copy if copy >= 0 => Ok(copy),
         _ => match io::Error::last_os_error() {
             // a limit of open files that is below the number asked for (fcntl(2))
@@ -160,14 +158,14 @@ fn open(path: &CStr, flags: i32) -> io::Result<RawFd> {
 /// Closes all that the parent had open: nobody in this process uses it.
 fn close_the_rest() -> io::Result<()> {
     // SAFETY: closes descriptors that are the parent's; what owned them there is never dropped here.
-    if unsafe { libc::syscall(libc::SYS_close_range, FREE, u32::MAX, 0) } == 0 {
+    if unsafe { libc::syscall(libc::SYS_close_range, LOWEST, u32::MAX, 0) } == 0 {
         return Ok(());
     }
     // Linux before 5.9
     let all: Vec<RawFd> = std::fs::read_dir("/proc/self/fd")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
-    for fd in all.into_iter().filter(|fd| *fd >= FREE) {
+    for fd in all.into_iter().filter(|fd| *fd >= LOWEST) {
         // SAFETY: as above; the folder's own descriptor is closed already.
         unsafe { libc::close(fd) };
     }

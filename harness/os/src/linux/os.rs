@@ -92,6 +92,8 @@ pub(crate) struct RealOs {
     room: BTreeMap<Key, usize>,
     /// What is left to read in this resume of what the scheduler knows it of, under a scheduler.
     input: Vec<Input>,
+    /// Whether a caught signal may be there in this resume.
+    may_be_signalled: bool,
     programs: Programs,
     /// The binary of its children, unless they are forked.
     exe: CString,
@@ -127,6 +129,7 @@ impl RealOs {
             tty_quota: TTY_QUOTA,
             room: BTreeMap::new(),
             input: Vec::new(),
+            may_be_signalled: true,
             programs,
             exe: if named::can_fork() { CString::default() } else { own_binary() },
             speed: 1,
@@ -154,14 +157,15 @@ impl RealOs {
         self.journal.as_ref()
     }
 
-    /// Begins a resume: at this time, with this much room and this to read.
-    pub(crate) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>, input: Vec<Input>) {
+    /// Begins a resume: at this time, with this much room and this to read, and perhaps with signals.
+    pub(crate) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>, input: Vec<Input>, signals: bool) {
         let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
         self.now = now.unwrap_or_else(wall);
         self.tty_quota = TTY_QUOTA;
         self.room = room.into_iter().collect();
         self.input = input;
+        self.may_be_signalled = signals;
     }
 
     /// What a descriptor refers to.
@@ -594,7 +598,7 @@ impl Os for RealOs {
     }
 
     fn take_signal(&mut self) -> Option<Sig> {
-        let sig = self.signals.take()?;
+        let sig = self.may_be_signalled.then(|| self.signals.take()).flatten()?;
         self.say(Said::Took(signals::number(sig)));
         Some(sig)
     }

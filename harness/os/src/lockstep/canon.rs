@@ -87,6 +87,7 @@ impl LockstepKernel {
                 tells: _,   // not compared: it changes only when that is said
                 holds,
                 fds: _,  // not compared: written after the state of the program
+                kids: _, // not compared: where they are counted
                 used: _, // not compared: a snapshot alone shows it
                 at_end,
             } = self.get(proc);

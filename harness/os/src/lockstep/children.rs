@@ -8,7 +8,10 @@ use crate::os::{Exit, Sig};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 /// The shell of a background terminal.
 #[derive(Debug)]
@@ -21,6 +24,33 @@ pub struct Shell {
     pub channel: Channel,
     /// Whether it ignores a hang-up.
     pub nohup: bool,
+}
+
+/// Where the kernel says which children a process has: `/proc/PID/task/PID/children`, which is opened once.
+#[derive(Debug, Default)]
+pub struct Kids(Option<File>);
+
+impl Kids {
+    /// How many children the process with this pid has at the moment; it is always the same process.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn count(&mut self, pid: i32) -> io::Result<u32> {
+        let file = match &mut self.0 {
+            Some(file) => file,
+            none => none.insert(File::open(format!("/proc/{pid}/task/{pid}/children"))?),
+        };
+        let (mut count, mut at, mut bytes) = (0, 0, [0; 512]);
+        loop {
+            let got = file.read_at(&mut bytes, at)?;
+            // behind each number is a space
+            count += bytes[..got].iter().filter(|byte| **byte == b' ').count();
+            at += got as u64;
+            if got == 0 {
+                return Ok(u32::try_from(count).unwrap_or(u32::MAX));
+            }
+        }
+    }
 }
 
 /// Why a child cannot be reaped.

@@ -24,7 +24,7 @@ use crate::linux::signals;
 use crate::lockstep::protocol::Key;
 use crate::os::{Errno, Read, Sig, Write};
 use address::Claim;
-use objects::Objects;
+use objects::{Flow, Objects};
 use rehang_evidence::Snapshot;
 use rehang_scenario::{Canon, VTime};
 use starter::Starter;
@@ -128,14 +128,11 @@ impl LockstepKernel {
         {
             return Ok(true);
         }
-        let mut unknown = false;
-        for (_, key) in &wait.read {
-            match self.has_input(*key) {
-                Some(true) => return Ok(true),
-                Some(false) => {}
-                None => unknown = true,
-            }
+        if wait.read.iter().any(|(_, key)| self.has_input(*key)) {
+            return Ok(true);
         }
+        // how much a pipe takes depends on how what is in it was written: only the kernel knows
+        let mut unknown = false;
         for (_, key) in &wait.write {
             match key {
                 Key::PipeWrite(_) => unknown = true,
@@ -155,19 +152,18 @@ impl LockstepKernel {
         Ok(ready)
     }
 
-    /// Whether there is something to read, for what announcements say it of.
-    fn has_input(&self, key: Key) -> Option<bool> {
+    /// Whether there is something to read, bytes or an end, by what was announced.
+    fn has_input(&self, key: Key) -> bool {
         match key {
-            Key::Other => Some(true),
-            Key::PipeWrite(_) | Key::Fifo(_) | Key::Locked(..) => Some(false),
-            Key::Lock => Some(self.objects.locker.is_none()),
-            Key::Listener(port) => Some(self.objects.waiting(port) > 0),
-            Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
-            Key::PipeRead(_) => match self.input(key) {
-                Some(input) => Some(input.left > 0),
-                None => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),
-            },
-            Key::Tty(device) => self.terminals.get(&device).map(Terminal::readable),
+            Key::Other => true,
+            Key::PipeWrite(_) | Key::Fifo(_) | Key::Locked(..) => false,
+            Key::Lock => self.objects.locker.is_none(),
+            Key::Listener(port) => self.objects.waiting(port) > 0,
+            Key::Client(..) | Key::Server(..) => self.is_soon(key),
+            Key::PipeRead(inode) => {
+                !self.objects.is_held(Key::PipeWrite(inode)) || self.objects.inbound(key).is_some_and(Flow::unread)
+            }
+            Key::Tty(device) => self.terminals.get(&device).is_some_and(Terminal::readable),
         }
     }
 
@@ -241,15 +237,11 @@ impl Kernel for LockstepKernel {
         if !self.get(of).alive() {
             return Ok(0);
         }
-        let pid = self.get(of).pid;
-        let path = format!("/proc/{pid}/task/{pid}/children");
-        match std::fs::read_to_string(&path) {
-            Ok(pids) => Ok(u32::try_from(pids.split_whitespace().count()).unwrap_or(u32::MAX)),
-            Err(error) => Err(InternalError::Kernel {
-                what: path,
-                why: format!("{error}; the kernel must be built with CONFIG_PROC_CHILDREN, and /proc must be mounted"),
-            }),
-        }
+        let process = self.get_mut(of);
+        process.kids.count(process.pid).map_err(|error| InternalError::Kernel {
+            what: format!("counting the children of {}", process.role),
+            why: format!("{error}; the kernel must be built with CONFIG_PROC_CHILDREN, and /proc must be mounted"),
+        })
     }
 
     fn waits(&self) -> Vec<(String, String)> {

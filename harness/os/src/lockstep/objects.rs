@@ -27,7 +27,12 @@ pub struct Flow {
 impl Flow {
     /// Whether there is something that was not read.
     pub fn unread(&self) -> bool {
-        self.written > self.read
+        self.left() > 0
+    }
+
+    /// How many bytes were not read.
+    pub fn left(&self) -> u64 {
+        self.written.saturating_sub(self.read)
     }
 
     fn write(&mut self, bytes: u64, hash: u64) {
@@ -111,6 +116,8 @@ pub struct Objects {
     made: BTreeMap<u8, u64>,
     /// The connections: their numbers, and what has been transferred over them.
     links: BTreeMap<(u16, u16), (u64, Link)>,
+    /// What was closed in this turn.
+    closed: Vec<Key>,
     /// The time of what happens now.
     pub now: VTime,
     /// How often a participant was let run, or the scheduler wrote.
@@ -192,7 +199,7 @@ impl Objects {
         if self.flows.get(&back).is_some_and(|flow| flow.ended) {
             return usize::MAX;
         }
-        let unread = self.flows.get(&out).map_or(0, |flow| flow.written.saturating_sub(flow.read));
+        let unread = self.flows.get(&out).map_or(0, |flow| flow.left());
         SOCKET_WINDOW.saturating_sub(usize::try_from(unread).unwrap_or(usize::MAX))
     }
 
@@ -224,7 +231,7 @@ impl Objects {
     /// The connections that these descriptors are ends of, by their numbers.
     pub fn links(&self, held: impl Iterator<Item = Key>) -> BTreeMap<u64, Link> {
         let flow = |stream| self.flows.get(&stream);
-        let unread = |stream| flow(stream).map_or(0, |flow| flow.written.saturating_sub(flow.read));
+        let unread = |stream| flow(stream).map_or(0, |flow| flow.left());
         let open = |stream| flow(stream).is_some_and(|flow| !flow.ended);
         let links = held.filter_map(|key| {
             let (Key::Client(client, server) | Key::Server(client, server)) = key else { return None };
@@ -297,6 +304,34 @@ impl Objects {
         }
         if let Some(stream) = outbound(key) {
             self.flow(stream).ended = true;
+        }
+        self.closed.push(key);
+    }
+
+    /// Keeps nothing more of pipes and connections that nobody holds any more, nor waits to accept. Between two turns: what was
+    /// read of what was closed is announced behind that.
+    pub fn forget_closed(&mut self) {
+        while let Some(key) = self.closed.pop() {
+            self.forget(key);
+        }
+    }
+
+    fn forget(&mut self, key: Key) {
+        match key {
+            Key::PipeRead(inode) | Key::PipeWrite(inode) => {
+                if !self.is_held(Key::PipeRead(inode)) && !self.is_held(Key::PipeWrite(inode)) {
+                    self.flows.remove(&Stream::Pipe(inode));
+                }
+            }
+            Key::Client(client, server) | Key::Server(client, server) => {
+                let ends = [Key::Client(client, server), Key::Server(client, server)];
+                if !ends.iter().any(|end| self.is_held(*end)) && !self.is_queued(client, server) {
+                    self.flows.remove(&Stream::ToServer(client, server));
+                    self.flows.remove(&Stream::ToClient(client, server));
+                    self.links.remove(&(client, server));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -371,12 +406,13 @@ impl Objects {
             holders: _, // not compared: who holds what is in the tables of the processes
             waiting: _, // not compared: written below, and in their order beside it
             locker,
-            epoch: _, // not compared: it says when to ask again, and never what is there
-            names: _, // not compared: names
-            made: _,  // not compared: it numbers
-            links: _, // not compared: a snapshot alone shows them
-            now: _,   // not compared: each step is told the time
-            turns: _, // not compared: a snapshot alone shows it
+            epoch: _,  // not compared: it says when to ask again, and never what is there
+            names: _,  // not compared: names
+            made: _,   // not compared: it numbers
+            links: _,  // not compared: a snapshot alone shows them
+            closed: _, // not compared: nobody holds it any more
+            now: _,    // not compared: each step is told the time
+            turns: _,  // not compared: a snapshot alone shows it
         } = self;
         for stream in [inbound(key), outbound(key)].into_iter().flatten() {
             if let Some(flow) = flows.get(&stream) {

@@ -7,7 +7,7 @@ use super::protocol::{
     Begin, CONTROL_ENV, CONTROL_FD, Channel, Given, Job, JobError, Key, LIES_ENV, LIFELINE_FD, SAYS_NOTHING, SHELL,
     Said, Told, Waiting,
 };
-use crate::linux::descriptor::{await_loopback, is_there, lifted};
+use crate::linux::descriptor::{await_loopback, is_there};
 use crate::linux::fork::{self, Parent};
 use crate::linux::os::{Lie, RealOs, Scheduler};
 use crate::linux::process::{environment, give_up, hear, leave};
@@ -17,6 +17,7 @@ use crate::os::{Disposition, Fd, Next, Program, Programs, Sig, Wait, program_nam
 use rehang_scenario::{Canon, VTime};
 use rustix::event::PollFlags;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::DupFlags;
 use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -76,9 +77,9 @@ fn play_as(programs: Programs, argv: &[String], mut env: Vec<(String, String)>, 
     loop {
         let Some(scheduler) = &mut os.scheduler else { give_up("no scheduler") };
         match hear(&mut scheduler.channel) {
-            Told::Go { now, tells, soon, input, room } => {
+            Told::Go { now, tells, signals, soon, input, room } => {
                 settle(&os, &soon);
-                os.begin(Some(now), room, input);
+                os.begin(Some(now), room, input, signals);
                 match program.resume(&mut os) {
                     Next::Wait(next) => {
                         let state = tells.then(|| state_of(program.as_ref(), now));
@@ -112,15 +113,14 @@ fn join() -> (Channel, OwnedFd) {
     let (socket, lifeline) = unsafe { (OwnedFd::from_raw_fd(CONTROL_FD), OwnedFd::from_raw_fd(LIFELINE_FD)) };
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{LIFELINE_FD}");
-    let own = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(own) => lifted(own),
-        Err(error) => {
-            let missing = machine::has_proc().err().map(|missing| missing.to_string());
-            let why = missing.unwrap_or_else(|| machine::open(&error.into()));
-            give_up(&format!("no lifeline: {why}"))
-        }
-    };
-    drop(lifeline);
+    // it takes the place of the one that was given, so that nothing that is opened here ever gets that number
+    let mut own = lifeline;
+    let opened = rustix::fs::open(path, flags, Mode::empty());
+    if let Err(error) = opened.and_then(|opened| rustix::io::dup3(opened, &mut own, DupFlags::CLOEXEC)) {
+        let missing = machine::has_proc().err().map(|missing| missing.to_string());
+        let why = missing.unwrap_or_else(|| machine::open(&error.into()));
+        give_up(&format!("no lifeline: {why}"))
+    }
     // SAFETY: sets flags of two descriptors that are ours; from here on the kernel kills us when the last write
     // end of the lifeline is closed.
     let failed = unsafe {

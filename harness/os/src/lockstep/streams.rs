@@ -5,7 +5,7 @@
 //! changes its bytes.
 
 use super::LockstepKernel;
-use super::objects::{inbound, outbound};
+use super::objects::{Flow, inbound, outbound};
 use super::table::Aim;
 use super::tty::Master;
 use crate::kernel::{Handle, InternalError, Proc};
@@ -62,28 +62,38 @@ impl LockstepKernel {
         }
     }
 
-    /// What a participant can read in a turn, as far as this scheduler alone writes it: of what it holds, and of the
-    /// connections that wait at its listeners.
+    /// What a participant can read in a turn, as far as nobody else writes it meanwhile, and nothing ends: of what it holds, and
+    /// of the connections that wait at its listeners.
     pub(super) fn input_of(&self, proc: Proc) -> Vec<Input> {
         let mut all = Vec::new();
-        for &key in &self.get(proc).holds {
-            if let Key::Listener(port) = key {
-                all.push(Input { key, left: self.objects.waiting(port) });
-                let accepted = self.objects.queue(key).into_iter().filter_map(opposite);
-                all.extend(accepted.filter_map(|key| self.input(key)));
-            } else {
-                all.extend(self.input(key));
+        let holds = &self.get(proc).holds;
+        for &key in holds {
+            match key {
+                Key::Listener(port) => {
+                    all.push(Input { key, left: self.objects.waiting(port) });
+                    let accepted = self.objects.queue(key).into_iter().filter_map(opposite);
+                    all.extend(accepted.filter_map(|key| self.input(key)));
+                }
+                // whoever else writes to it does nothing meanwhile
+                Key::PipeRead(inode) => {
+                    let writes = Key::PipeWrite(inode);
+                    if self.objects.is_held(writes) && !holds.contains(&writes) {
+                        all.push(Input { key, left: self.objects.inbound(key).map_or(0, Flow::left) });
+                    }
+                }
+                key => all.extend(self.input(key)),
             }
         }
         all
     }
 
-    /// What can be read of this, if nobody but the scheduler holds the other end; its own end, once closed, is not known.
-    pub(super) fn input(&self, key: Key) -> Option<Input> {
+    /// What can be read of this connection, if nobody but the scheduler holds the other end; its own end, once closed, is not
+    /// known.
+    fn input(&self, key: Key) -> Option<Input> {
         let from = opposite(key).filter(|_| inbound(key).is_some())?;
         let is_alone = self.ours.contains(&from) && self.objects.holders(from) == 1;
         let flow = is_alone.then(|| self.objects.inbound(key)).flatten()?;
-        Some(Input { key, left: flow.written.saturating_sub(flow.read) })
+        Some(Input { key, left: flow.left() })
     }
 
     pub(super) fn read_own(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError> {
@@ -142,13 +152,14 @@ impl LockstepKernel {
     /// # Errors
     /// It has.
     pub(super) fn is_as_announced(&self, own: &Own) -> Result<(), InternalError> {
-        let Own::Plain { fd, key } = own else { return Ok(()) };
-        if inbound(*key).is_none() || !self.is_dry(*key) {
-            return Ok(());
-        }
-        match descriptor::read(fd.as_fd(), 1) {
+        let (fd, key) = match own {
+            Own::Plain { fd, key } if inbound(*key).is_some() && self.is_dry(*key) => (fd.as_fd(), *key),
+            Own::Plain { .. } => return Ok(()),
+            Own::Master { master, .. } => (master.fd(), Key::Tty(master.device)),
+        };
+        match descriptor::read(fd, 1) {
             Read::Data(_) => Err(InternalError::Lie {
-                role: self.writer_of(*key),
+                role: self.writer_of(key),
                 announced: "nothing more written".to_owned(),
                 seen: "more bytes came out".to_owned(),
             }),
@@ -158,8 +169,11 @@ impl LockstepKernel {
 
     /// The first participant that holds the other end.
     fn writer_of(&self, key: Key) -> String {
-        let stream = inbound(key);
-        let holder = self.processes.iter().find(|p| p.holds.iter().any(|&held| outbound(held) == stream));
+        let writes = |held: Key| match inbound(key) {
+            None => held == key,
+            stream => outbound(held) == stream,
+        };
+        let holder = self.processes.iter().find(|p| p.holds.iter().any(|&held| writes(held)));
         holder.or(self.processes.first()).map_or(String::new(), |p| p.role.clone())
     }
 

@@ -6,7 +6,7 @@
 use super::LockstepKernel;
 use crate::kernel::{Change, Happened, InternalError, Proc};
 use crate::linux::signals;
-use crate::lockstep::children::{Shell, ended_within, reap_by_shell, reap_here, shell_job};
+use crate::lockstep::children::{Kids, Shell, ended_within, reap_by_shell, reap_here, shell_job};
 use crate::lockstep::protocol::{Channel, Job, Key, Waiting};
 use crate::os::{Disposition, Exit, Sig, pend};
 use crate::tables::Used;
@@ -77,6 +77,8 @@ pub struct Process {
     pub holds: BTreeSet<Key>,
     /// The same by its descriptors, as it said when it last waited: only a snapshot shows them.
     pub fds: Vec<(u32, Key)>,
+    /// Where its children are counted.
+    pub kids: Kids,
     /// What it has used: only a snapshot shows it.
     pub used: Used,
     /// A signal that it sends when it waits, because the signal stops it: to whom, and which.

@@ -103,12 +103,15 @@ impl Master {
         self.fd.as_fd()
     }
 
-    /// All that has come out. A read that finds nothing waits for the worker first (`tty_buffer_flush_work`), so what
-    /// programs wrote before this call is in it.
-    fn collect(&self) -> Vec<u8> {
+    /// All that has come out, or what has until it is enough. A read that finds nothing waits for the worker first
+    /// (`tty_buffer_flush_work`), so what programs wrote before this call is in it.
+    fn collect(&self, is_enough: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let mut all = Vec::new();
         while let Read::Data(bytes) = descriptor::read(self.fd(), READ) {
             all.extend(bytes);
+            if is_enough(&all) {
+                break;
+            }
         }
         all
     }
@@ -139,13 +142,13 @@ impl Master {
             if left.is_zero() || !is_readable(self.fd(), left) {
                 break;
             }
-            seen.extend(self.collect());
+            seen.extend(self.collect(|_| false));
         }
         // A poll of a slave that has nothing to read waits for the worker; this asks for the lock that the worker holds
         // while it processes a piece, whose echo comes at its end.
         is_readable(peer.as_fd(), Duration::ZERO);
         let there = rustix::io::ioctl_fionread(&peer).map_err(fault("asking a terminal for its input"))?;
-        seen.extend(self.collect());
+        seen.extend(self.collect(|_| false));
         if seen != echo {
             return Err(disagreement(&String::from_utf8_lossy(echo), &String::from_utf8_lossy(&seen)));
         }
@@ -226,6 +229,10 @@ impl LockstepKernel {
         if !bytes.is_empty() {
             return Ok(Read::Data(bytes));
         }
+        if self.objects.is_held(Key::Tty(device)) {
+            return Ok(Read::Later);
+        }
+        // its end
         match self.master(handle).map(|(master, _)| descriptor::read(master.fd(), READ)) {
             Some(Read::Data(bytes)) => Err(disagreement(&"", &String::from_utf8_lossy(&bytes))),
             Some(read) => Ok(read),
@@ -277,20 +284,25 @@ impl LockstepKernel {
 
     /// Takes in what a participant has printed in its turn, and compares it with what it announced.
     pub(super) fn drain_terminals(&mut self, proc: Proc) -> Result<(), InternalError> {
-        let masters = self.handles.iter().flatten().filter_map(|own| match own {
-            Own::Master { master, .. } => Some((master.device, master.collect())),
-            Own::Plain { .. } => None,
-        });
-        for (device, bytes) in masters.collect::<Vec<_>>() {
-            let terminal = self.terminal(device);
+        for own in self.handles.iter().flatten() {
+            let Own::Master { master, .. } = own else { continue };
+            let Some(terminal) = self.terminals.get_mut(&master.device) else { continue };
             let announced = std::mem::take(&mut terminal.announced);
-            let echo = if announced > 0 { terminal.line.before_print() } else { Vec::new() };
+            // what is printed and not announced is found with what is, or when the terminal is closed
+            if announced == 0 {
+                continue;
+            }
+            let echo = terminal.line.before_print();
+            // each line's end comes out as two bytes
+            let raw = |printed: &[u8]| (printed.len() - printed.iter().filter(|byte| **byte == b'\n').count()) as u64;
+            // behind a CR there may be the other half of a line's end
+            let is_all = |printed: &[u8]| raw(printed) >= announced && !printed.ends_with(b"\r");
+            let bytes = master.collect(|bytes| bytes.strip_prefix(&*echo).is_some_and(is_all));
             let Some(printed) = bytes.strip_prefix(&*echo) else {
                 return Err(disagreement(&String::from_utf8_lossy(&echo), &String::from_utf8_lossy(&bytes)));
             };
-            // each line's end has come out as two bytes
-            let raw = printed.len() - printed.iter().filter(|byte| **byte == b'\n').count();
-            if raw as u64 != announced {
+            let raw = raw(printed);
+            if raw != announced {
                 return Err(InternalError::Lie {
                     role: self.get(proc).role.clone(),
                     announced: format!("{announced} bytes printed on a terminal"),

@@ -4,7 +4,7 @@
 //! answer it.
 
 use super::LockstepKernel;
-use super::children::pidfd_of;
+use super::children::{Kids, pidfd_of};
 use super::objects::TooMuch;
 use super::table::{Aim, Process, State};
 use crate::kernel::{Change, InternalError, Proc};
@@ -67,6 +67,7 @@ impl LockstepKernel {
             dispositions: BTreeMap::new(),
             pending: Vec::new(),
             wait: Waiting::default(),
+            kids: Kids::default(),
             checked: None,
             told: None,
             tells: 0,
@@ -128,6 +129,7 @@ impl LockstepKernel {
         if !self.get(proc).alive() || self.get(proc).stopped.is_some() {
             return Ok(());
         }
+        self.objects.forget_closed();
         let input: Vec<Input> = self.input_of(proc);
         let unknown = |key: &Key| !input.iter().any(|input| input.key == *key);
         let soon = self.get(proc).wait.read.iter().filter(|(_, key)| self.is_soon(*key) && unknown(key));
@@ -141,12 +143,13 @@ impl LockstepKernel {
         process.checked = None;
         process.told = None;
         let tells = process.tells > 0;
+        let signals = !process.pending.is_empty();
         process.tells = process.tells.saturating_sub(1);
         process.used.turns += 1;
         self.objects.now = now;
         self.objects.turns += 1;
         self.turns += 1;
-        self.tell(proc, &Told::Go { now, tells, soon, input, room })?;
+        self.tell(proc, &Told::Go { now, tells, signals, soon, input, room })?;
         loop {
             let mut parcel = self.hear(proc, "running")?;
             let mut fds = std::mem::take(&mut parcel.fds);

@@ -135,6 +135,9 @@ impl RealOs {
             return Ok(());
         }
         let sent = signals::send(pid, sig);
+        // it may have hit this process, or have ended who writes what this one reads
+        self.may_be_signalled = true;
+        self.input.retain(|input| !matches!(input.key, Key::PipeRead(_)));
         let error = sent.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(0);
         self.ask(Said::Did(error));
         match error {
