@@ -34,6 +34,15 @@ fn a_line_typed_at_a_terminal_is_echoed_and_read() {
 }
 
 #[test]
+fn what_fills_a_terminals_buffer_comes_out_whole() {
+    // Linux gives at most 4,095 bytes of it at once (`N_TTY_BUF_SIZE`), and may part the two bytes of a line's end
+    for lines in 2_044..2_049 {
+        let out = format!("0 out {} bytes", 2 * lines.min(2_048));
+        both(&cell(Tty, &format!(r#"[{{"print":"{}"}}]"#, "\\n".repeat(lines - 1))), &[&out]);
+    }
+}
+
+#[test]
 fn type_ahead_is_echoed_before_anybody_reads() {
     let steps = r#"[{"sleep":"10s"},"read-stdin","read-stdin",{"print":"done"}]"#;
     let cell = cell(Tty, steps).at(1_000, Do::Type("one\r")).at(2_000, Do::Type("tw")).at(3_000, Do::Type("o\r"));
@@ -119,6 +128,17 @@ fn an_ignored_signal_stays_ignored_in_children() {
 fn a_group_dies_as_one() {
     let cell = cell(Null, r#"[{"run":[{"run":["hold"]}]}]"#).at(1, Do::Kill("agent", true, Sig::Term));
     both(&cell, &["1 agent killed TERM", "1 agent.1 killed TERM", "1 agent.1.1 killed TERM"]);
+}
+
+#[test]
+fn what_a_turn_ends_can_be_read_in_it() {
+    let steps =
+        r#"[{"start":{"name":"w","does":["hold"]}},{"sleep":"1s"},{"end":"w"},{"receive":{"from":"w"}},{"exit":3}]"#;
+    let mut kernel = kernel();
+    let log = drive(&mut kernel, &cell(Null, steps)).unwrap();
+    assert!(log.contains(&"1000 agent exit 3".to_owned()), "{log:?}");
+    // it starts, the child runs, and one turn brings the child's end about and reads the end of its stdout
+    assert_eq!(kernel.turns(), 3);
 }
 
 #[test]

@@ -317,21 +317,23 @@ impl Objects {
     }
 
     fn forget(&mut self, key: Key) {
-        match key {
-            Key::PipeRead(inode) | Key::PipeWrite(inode) => {
-                if !self.is_held(Key::PipeRead(inode)) && !self.is_held(Key::PipeWrite(inode)) {
-                    self.flows.remove(&Stream::Pipe(inode));
-                }
+        let ends = match key {
+            Key::PipeRead(inode) | Key::PipeWrite(inode) => [Key::PipeRead(inode), Key::PipeWrite(inode)],
+            Key::Client(client, server) | Key::Server(client, server) if !self.is_queued(client, server) => {
+                [Key::Client(client, server), Key::Server(client, server)]
             }
-            Key::Client(client, server) | Key::Server(client, server) => {
-                let ends = [Key::Client(client, server), Key::Server(client, server)];
-                if !ends.iter().any(|end| self.is_held(*end)) && !self.is_queued(client, server) {
-                    self.flows.remove(&Stream::ToServer(client, server));
-                    self.flows.remove(&Stream::ToClient(client, server));
-                    self.links.remove(&(client, server));
-                }
+            _ => return,
+        };
+        if ends.iter().any(|end| self.is_held(*end)) {
+            return;
+        }
+        for end in ends {
+            if let Some(stream) = outbound(end) {
+                self.flows.remove(&stream);
             }
-            _ => {}
+            if let Key::Client(client, server) = end {
+                self.links.remove(&(client, server));
+            }
         }
     }
 
@@ -444,6 +446,36 @@ mod tests {
         assert_eq!(flow.writes, [(7, 7)]);
         flow.take(7);
         assert!(flow.writes.is_empty() && !flow.unread());
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_nobody_holds() {
+        let mut objects = Objects::default();
+        objects.hold(Key::Listener(80));
+        for client in [1_001, 1_002] {
+            objects.connect(client, 80);
+        }
+        objects.accept(80);
+        let (client, server) = (Key::Client(1_001, 80), Key::Server(1_001, 80));
+        objects.hold(server);
+        objects.wrote(client, b"abc");
+        for key in [server, client, Key::Client(1_002, 80)] {
+            objects.release(key);
+            objects.moved(server, Moved { read: 1, ..Moved::default() }).expect("it is announced behind the end");
+        }
+        objects.forget_closed();
+        assert!(!objects.flows.contains_key(&Stream::ToServer(1_001, 80)) && !objects.links.contains_key(&(1_001, 80)));
+        assert!(objects.links.contains_key(&(1_002, 80)), "it waits to be accepted");
+        let (read, write) = (Key::PipeRead(7), Key::PipeWrite(7));
+        objects.hold(read);
+        objects.hold(write);
+        objects.wrote(write, b"abc");
+        objects.release(write);
+        objects.forget_closed();
+        assert!(objects.flow(Stream::Pipe(7)).ended && objects.flow(Stream::Pipe(7)).unread());
+        objects.release(read);
+        objects.forget_closed();
+        assert!(!objects.flows.contains_key(&Stream::Pipe(7)));
     }
 
     #[test]
