@@ -10,7 +10,7 @@ use rehang_scenario::agents::CLAUDE;
 use rehang_scenario::{Agent, ClaudeMode};
 
 /// The format of stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Format {
     /// The last text of the model.
     #[default]
@@ -22,7 +22,7 @@ pub enum Format {
 }
 
 /// A mode of asking for permissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// It asks before tools that need a permission.
     #[default]
@@ -58,7 +58,7 @@ impl Mode {
 }
 
 /// A command line, read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Args {
     /// `-p`: one turn, no terminal needed.
     pub print: bool,

@@ -21,7 +21,7 @@ use rehang_wire::claude::Reply;
 use serde_json::{Map, Value, json};
 
 /// A pending ask of a call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub(super) struct Ask {
     pub id: String,
     pub kind: AskKind,

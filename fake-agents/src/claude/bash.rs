@@ -168,7 +168,7 @@ impl Running {
         } = self;
         canon.flag(*moved);
         canon.text(call).num(child.0.into()).flag(stdin.is_some()).flag(*timed_out).flag(*grouped);
-        canon.deadline(*until).num(*limit_ms).text(&format!("{:?}", (exit, waits_for, kills)));
+        canon.deadline(*until).num(*limit_ms).value(&(exit, waits_for, kills));
         for pipe in [stdout, stderr] {
             let Pipe {
                 fd,

@@ -39,7 +39,7 @@ pub struct BashEnd {
 }
 
 /// A tool call of a conversation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Call {
     pub id: String,
     pub conv: Conv,
@@ -58,7 +58,7 @@ pub(super) struct Call {
     pub task: Option<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub(super) enum State {
     Waiting,
     Asking(Ask),
@@ -72,7 +72,7 @@ pub(super) enum State {
 }
 
 /// The outcome of a call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub(super) struct Outcome {
     pub content: Value,
     pub text: String,

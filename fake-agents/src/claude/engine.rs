@@ -72,7 +72,7 @@ pub struct Config {
 }
 
 /// An effect that the world around is to carry out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Effect {
     /// A message goes out.
     Emit(Value),
@@ -183,7 +183,7 @@ pub struct Engine {
 }
 
 /// Counters that give ids and totals.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Hash, Default)]
 pub(super) struct Counted {
     pub sessions: u32,
     pub messages: u32,
@@ -233,7 +233,7 @@ pub(super) struct Talk {
 pub(super) const BLOCKED: &str = "blocked";
 
 /// A prompt that waits for its turn.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct Prompt {
     blocks: Vec<Value>,
     /// It is the agent's own, about a command in the background.
@@ -241,7 +241,7 @@ struct Prompt {
 }
 
 /// What a conversation waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     /// It waits for a prompt.
     Idle,
@@ -465,13 +465,13 @@ impl Engine {
             } = talk;
             canon.deadline(*until);
             let state = (session, parent, path, nth, answer, phase, messages, called, tries, cut, whole, now);
-            canon.text(&format!("{state:?}"));
+            canon.value(&state);
         });
         canon.list(tasks_due, |canon, (call, at)| {
             canon.text(call).deadline(Some(*at));
         });
-        // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!("{:?}", (args, answerer, effects, calls, counted, denials, background, queue, mode)));
+        // `Hash` is derived for all of them, so it writes the whole of each.
+        canon.value(&(args, answerer, effects, calls, counted, denials, background, queue, mode));
         canon
             .flag(*stdin_open)
             .flag(*initialized)

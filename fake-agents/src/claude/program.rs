@@ -630,8 +630,8 @@ impl Program for Fake {
         for stream in [out, err] {
             stream.canon(canon);
         }
-        // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!("{:?}", (screen, stripped, collected)));
+        // `Hash` is derived for all of them, so it writes the whole of each.
+        canon.value(&(screen, stripped, collected));
         engine.canon(canon);
         models.canon(canon);
         tools.canon(canon);

@@ -29,14 +29,14 @@ pub(crate) enum Typed {
 }
 
 /// The state of the screen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) struct Screen {
     /// Who asks, in a permission's menu.
     title: &'static str,
     menus: VecDeque<Menu>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 struct Menu {
     id: String,
     title: &'static str,

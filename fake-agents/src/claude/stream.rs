@@ -15,7 +15,7 @@ use rehang_wire::model::{Message, ModelEvent, Part, ToolCall, script::Item};
 use serde_json::{Value, json};
 
 /// The part of a response that has come so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Hash, Default)]
 pub(super) struct Spoken {
     id: String,
     /// The text block that is open.

@@ -98,7 +98,7 @@ impl Writer {
             mode_name,
             uuids: _, // not compared: it only names messages, each name is as long as the last, and none is looked up
         } = self;
-        canon.text(session).text(&format!("{:?}", (model, mode_name)));
+        canon.text(session).value(&(model, mode_name));
     }
 
     /// A host has set the model; `default` is the release's own.

@@ -16,7 +16,7 @@ use rehang_wire::model::{Message, Part};
 use serde_json::Value;
 
 /// What only a client brings.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Hash, Default)]
 pub(super) struct Client {
     /// The calls that it was asked for and has not answered.
     pub asking: Vec<String>,

@@ -69,7 +69,7 @@ pub struct Release {
 }
 
 /// How a release runs commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shell {
     /// `shell`: waits for the end of the command, and then for its pipes: for this long each, or without a limit.
     Waits(Option<Span>),

@@ -179,7 +179,7 @@ impl Running {
         canon.text(call).text(command).num(child.0.into()).flag(stdin.is_some()).bytes(output);
         canon.num(*shown as u64).num(*early as u64);
         canon.flag(pipes[0].is_some()).flag(pipes[1].is_some()).deadline(*until).deadline(*drains);
-        canon.flag(*drained_first).flag(*timed_out).flag(*grouped).text(&format!("{:?}", (exit, shell, waits_for)));
+        canon.flag(*drained_first).flag(*timed_out).flag(*grouped).value(&(exit, shell, waits_for));
     }
 
     /// Whether nothing more is waited for.

@@ -33,7 +33,7 @@ const NO_END: &str = "stream disconnected before completion: stream closed befor
 const SILENT: &str = "stream disconnected before completion: idle timeout waiting for SSE";
 
 /// The part of a response that has come so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Hash, Default)]
 pub(super) struct Spoken {
     text: String,
     /// The last message that is whole.
@@ -45,7 +45,7 @@ pub(super) struct Spoken {
 }
 
 /// A call of the response, until all its calls have ended.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Call {
     pub id: String,
     pub turn: Option<Turn>,

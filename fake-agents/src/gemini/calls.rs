@@ -11,7 +11,7 @@ use rehang_wire::model::{Message, ToolCall};
 use serde_json::{Value, json};
 
 /// A call of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Call {
     pub id: String,
     pub name: String,
@@ -33,13 +33,13 @@ pub(super) struct Call {
 }
 
 /// Why a call failed: the type and the message of its event.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Failure {
     pub kind: &'static str,
     pub message: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum State {
     Waiting,
     Asking(AskKind),

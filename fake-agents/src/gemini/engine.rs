@@ -33,7 +33,7 @@ pub(super) struct Config {
 }
 
 /// An effect that the world around is to carry out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub(super) enum Effect {
     /// A text for stdout.
     Out(String),
@@ -94,7 +94,7 @@ pub(super) struct Talk {
     pub messages: Vec<Message>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Model,
@@ -105,7 +105,7 @@ enum Phase {
 }
 
 /// The part of a response that has come so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Hash, Default)]
 struct Spoken {
     text: String,
     /// The last piece of it: that is the last text in an event.
@@ -316,13 +316,10 @@ impl Engine {
                 answer,
                 messages,
             } = talk;
-            canon.text(&format!("{:?}", (session, parent, path, nth, answer, messages)));
+            canon.value(&(session, parent, path, nth, answer, messages));
         });
-        // `Debug` is derived for all of them, so its text contains the whole of each.
-        canon.text(&format!(
-            "{:?}",
-            (effects, calls, counts, session, phase, tries, cuts, now, same, warned, said, at_line_start)
-        ));
+        // `Hash` is derived for all of them, so it writes the whole of each.
+        canon.value(&(effects, calls, counts, session, phase, tries, cuts, now, same, warned, said, at_line_start));
         canon.deadline(*until);
     }
 

@@ -42,7 +42,7 @@ const TIME: &str = "2023-11-14T00:00:00.000Z";
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 
 /// Counters that give ids and totals.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Hash, Default)]
 pub(super) struct Counts {
     pub prompts: u32,
     /// Requests to the model.

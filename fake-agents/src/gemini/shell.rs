@@ -136,7 +136,7 @@ impl Running {
             leaves,
         } = self;
         canon.text(call).num(child.0.into()).flag(stdin.is_some()).flag(*ended).flag(*grouped).flag(*leaves);
-        canon.deadline(*until).text(&format!("{:?}", (exit, waits_for, kills))).bytes(printed);
+        canon.deadline(*until).value(&(exit, waits_for, kills)).bytes(printed);
         canon.list(pipes, |canon, pipe| {
             canon.flag(pipe.is_some());
         });

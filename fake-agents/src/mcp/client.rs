@@ -46,7 +46,7 @@ enum Link {
 }
 
 /// How far it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum State {
     /// This many requests of the handshake are answered, and the next is under way.
     Shakes(usize),
@@ -319,7 +319,7 @@ impl Client {
             state,
             out,
         } = self;
-        canon.text(session.as_deref().unwrap_or_default()).num(*next).text(&format!("{state:?}"));
+        canon.text(session.as_deref().unwrap_or_default()).num(*next).value(state);
         out.canon(canon);
         match link {
             Link::None => drop(canon.num(0)),

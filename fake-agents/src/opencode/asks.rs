@@ -107,9 +107,9 @@ impl Ask {
         canon.text(id).num(places.session(*session)).num(places.tool(*tool)).flag(*external);
         places.call(canon, call);
         match what {
-            Asked::Question(questions) => canon.num(0).text(&format!("{questions:?}")),
+            Asked::Question(questions) => canon.num(0).value(questions),
             Asked::Permission { permission, patterns, always, metadata } => {
-                canon.num(1).text(permission).text(&format!("{:?}", (patterns, always))).text(metadata)
+                canon.num(1).text(permission).value(&(patterns, always)).text(metadata)
             }
         };
     }

@@ -146,7 +146,7 @@ impl Children {
             canon.num(place(*tool)).flag(*given_up).flag(*timed_out).flag(*own_group).flag(held.is_some());
             canon.flag(pipes[0].is_some()).flag(pipes[1].is_some()).bytes(&carry[0]).bytes(&carry[1]);
             canon.num(*limit_ms).deadline(*term_at).deadline(*kill_at);
-            canon.text(&format!("{:?}", (exited, waits_for, kills)));
+            canon.value(&(exited, waits_for, kills));
         });
     }
 }

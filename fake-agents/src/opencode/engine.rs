@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 pub const DEPTH_MAX: u32 = 16;
 
 /// One output of the engine.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Out {
     /// An event on the bus.
     Event(Event),
@@ -43,7 +43,7 @@ pub enum Out {
 }
 
 /// The answer to a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Answer {
     /// The ticket of the request.
     pub ticket: u32,
@@ -56,7 +56,7 @@ pub struct Answer {
 }
 
 /// An event on the bus.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Event {
     /// Its type, such as `question.asked`.
     pub kind: &'static str,
@@ -84,7 +84,7 @@ impl Published for Event {
 }
 
 /// What an event is about, for the program that prints it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum About {
     /// The event is not printed.
     Other,
@@ -110,7 +110,7 @@ pub enum About {
 }
 
 /// An effect that the host is to carry out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Effect {
     /// Send a request to the model.
     AskModel {
@@ -595,8 +595,8 @@ impl Engine {
         canon.list(blockers, |canon, (request, entry)| {
             canon.text(request).text(&entry.to_string());
         });
-        // Both are handled before a resume ends, except for what is left when the program leaves. `Debug` is derived.
-        canon.text(&format!("{:?}", (acts, out)));
+        // Both are handled before a resume ends, except for what is left when the program leaves. `Hash` is derived.
+        canon.value(&(acts, out));
         // last, because most of the state is in them
         let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
         canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));

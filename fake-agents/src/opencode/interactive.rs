@@ -350,7 +350,7 @@ impl Program for Interactive {
         canon.flag(leaves.is_some()).num(leaves.unwrap_or(0).into());
         canon.num(menus.len() as u64);
         for Menu { id, questions, permission, answers } in menus {
-            canon.text(id).text(permission).text(&format!("{:?}", (questions, answers)));
+            canon.text(id).text(permission).value(&(questions, answers));
         }
     }
 }

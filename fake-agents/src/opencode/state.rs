@@ -104,7 +104,7 @@ pub struct Reply {
 }
 
 /// Tokens of one response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Usage {
     /// How many tokens went into the model.
     pub input: u64,
@@ -222,7 +222,7 @@ impl Session {
         if let Some(Model { provider, id }) = model {
             canon.text(provider).text(id);
         }
-        canon.text(&format!("{denies:?}"));
+        canon.value(denies);
         // A subagent's script is identified by its place in the plan.
         canon.num(script.len() as u64).capped(*cursor as u64, script.len() as u64).text(path).num((*depth).into());
         history::write(canon, messages.iter().enumerate(), |canon, (nth, message)| {
@@ -288,7 +288,7 @@ impl Message {
                 error,
                 usage,
             }) => {
-                canon.num(1).flag(completed_ms.is_some()).text(&format!("{:?}", (finish, error, usage)));
+                canon.num(1).flag(completed_ms.is_some()).value(&(finish, error, usage));
             }
         }
         history::write(canon, parts.iter().enumerate(), |canon, (at, part)| {
@@ -312,7 +312,7 @@ impl Body {
                 end_ms,
             } => drop(canon.num(1).text(text).flag(end_ms.is_some())),
             Body::StepStart => drop(canon.num(2)),
-            Body::StepFinish { reason, usage } => drop(canon.num(3).text(reason).text(&format!("{usage:?}"))),
+            Body::StepFinish { reason, usage } => drop(canon.num(3).text(reason).value(usage)),
             Body::Tool(tool) => tool.canon(places, canon.num(4)),
         }
     }

@@ -102,9 +102,9 @@ impl ToolRun {
         canon.flag(*orphan).num(places.run(*run)).num(places.session(*session)).num(places.faulty(*nth));
         places.call(canon, call);
         match kind {
-            Kind::Question(questions) => canon.num(0).text(&format!("{questions:?}")),
-            Kind::Bash { bash, spawned, output } => canon.num(1).text(&format!("{bash:?}")).flag(*spawned).text(output),
-            Kind::Permit(permit) => canon.num(2).text(&format!("{permit:?}")),
+            Kind::Question(questions) => canon.num(0).value(questions),
+            Kind::Bash { bash, spawned, output } => canon.num(1).value(bash).flag(*spawned).text(output),
+            Kind::Permit(permit) => canon.num(2).value(permit),
             Kind::Task { child, description } => {
                 canon.num(3).num(child.map_or(0, |child| places.session(child))).text(description)
             }

@@ -105,7 +105,7 @@ impl Run {
         // The requests that wait are identified by their connections, which name them by their place here.
         canon.num(waiters.len() as u64).num(aborters.len() as u64);
         canon.flag(*live).flag(stream.is_some()).flag(*began).flag(*open_end);
-        canon.flag(*blocked).flag(*lost).num(*called as u64).text(&format!("{finish:?}"));
+        canon.flag(*blocked).flag(*lost).num(*called as u64).value(finish);
         canon.list(calls, |canon, (path, _of_the_plan)| {
             canon.text(path);
         });

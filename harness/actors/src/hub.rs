@@ -36,7 +36,7 @@ pub enum Sent {
 }
 
 /// An event as it came, and what faults need to know of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct Heard {
     kind: String,
     busy: Option<bool>,

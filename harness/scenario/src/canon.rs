@@ -5,6 +5,7 @@
 //! transition reads is not encoded at all.
 
 use crate::time::{Span, VTime};
+use std::hash::{Hash, Hasher};
 
 /// Writes one state. Every field is written with its length or with a fixed width, so no two states collide.
 #[derive(Debug, Clone)]
@@ -99,6 +100,14 @@ impl Canon {
         self.bytes(text.as_bytes())
     }
 
+    /// Any value, by what its `Hash` writes: that names each variant and each length, so two values of one type with the
+    /// same bytes are equal. A `serde_json::Value` is the exception: the order of members is not written, nor whether a
+    /// number has a fraction.
+    pub fn value<T: Hash + ?Sized>(&mut self, value: &T) -> &mut Canon {
+        value.hash(&mut Hashed(self));
+        self
+    }
+
     /// A deadline: what is left until then.
     pub fn deadline(&mut self, at: Option<VTime>) -> &mut Canon {
         match at {
@@ -126,6 +135,20 @@ impl Canon {
             each(self, item);
         }
         self
+    }
+}
+
+/// Takes what a `Hash` writes into an encoding.
+struct Hashed<'a>(&'a mut Canon);
+
+impl Hasher for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.put(bytes);
+    }
+
+    // A derived `Hash` only writes: nobody asks for the number.
+    fn finish(&self) -> u64 {
+        0
     }
 }
 
@@ -157,6 +180,32 @@ mod tests {
         let age = |since| of(&|c| _ = c.age(at(since), Span::ms(100)));
         assert_eq!([1_000, 900, 899, 0, 2_000].map(age), [0, 100, 101, 101, 0].map(|age| words(&[age])));
         assert_eq!(of(&|c| _ = c.list(&[3, 4], |c, n| _ = c.num(*n))), words(&[2, 3, 4]));
+    }
+
+    #[test]
+    fn two_values_have_the_same_bytes_only_if_they_are_equal() {
+        #[derive(Hash)]
+        enum Kind {
+            Named(String),
+            Called(String),
+            Listed(Vec<String>),
+        }
+        fn of<T: Hash + ?Sized>(value: &T) -> Vec<u8> {
+            let mut canon = Canon::new(VTime::ZERO);
+            canon.value(value);
+            canon.into_bytes()
+        }
+        let a = || "a".to_owned();
+        assert_ne!(of(&("ab", "c")), of(&("a", "bc")));
+        assert_ne!(of(&(vec!["a"], vec!["b", "c"])), of(&(vec!["a", "b"], vec!["c"])));
+        assert_ne!(of(&(1_u8, [2_u8].as_slice())), of(&(2_u8, [1_u8].as_slice())));
+        let kinds = [Kind::Named(a()), Kind::Called(a()), Kind::Listed(vec![a()]), Kind::Listed(vec![])];
+        let kinds: Vec<_> = kinds.iter().map(of).collect();
+        assert!((1..kinds.len()).all(|at| !kinds[..at].contains(&kinds[at])), "{kinds:?}");
+        let lists = [None, Some(vec![]), Some(vec![""]), Some(vec!["", ""])].map(|list| of(&list));
+        assert!((1..lists.len()).all(|at| !lists[..at].contains(&lists[at])), "{lists:?}");
+        assert_eq!(of(&Kind::Named(a())), kinds[0]);
+        assert_eq!(of(&(Some("ab"), 7, "c")), of(&(Some("ab".to_owned()), 7, "c".to_owned())));
     }
 
     /// The rest of an encoding that differs is left out, so it must never count as the same.

@@ -97,7 +97,7 @@ pub fn default_seeds() -> Vec<u64> {
 }
 
 /// Who plays the agent: a persona and the release that it behaves as.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
     /// Claude Code: `fake-claude`.
@@ -117,7 +117,7 @@ pub enum Agent {
 }
 
 /// Claude Code: release and form of use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Claude {
     /// The release.
@@ -134,7 +134,7 @@ fn claude_release() -> String {
 }
 
 /// How Claude Code is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaudeMode {
     /// `claude -p PROMPT`: text out.
@@ -149,7 +149,7 @@ pub enum ClaudeMode {
 }
 
 /// opencode: release and form of use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Opencode {
     /// The release.
@@ -169,7 +169,7 @@ fn opencode_release() -> String {
 }
 
 /// How opencode is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpencodeMode {
     /// `opencode run --format json PROMPT`.
@@ -182,7 +182,7 @@ pub enum OpencodeMode {
 }
 
 /// The baseline client of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
     /// `POST /session/:id/message`, and waits for the reply.
@@ -195,7 +195,7 @@ pub enum Client {
 }
 
 /// altimate-code 0.8: form of use.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Altimate {
     /// How it is started.
@@ -210,7 +210,7 @@ pub struct Altimate {
 }
 
 /// PawWork: always a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pawwork {
     /// How the baseline client drives it.
@@ -222,7 +222,7 @@ pub struct Pawwork {
 }
 
 /// Codex: release and form of use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Codex {
     /// The release.
@@ -251,7 +251,7 @@ fn codex_release() -> String {
 }
 
 /// How Codex is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodexMode {
     /// `codex exec PROMPT`: text out.
@@ -262,7 +262,7 @@ pub enum CodexMode {
 }
 
 /// Gemini CLI: release and form of use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Gemini {
     /// The release.
@@ -282,7 +282,7 @@ fn gemini_release() -> String {
 }
 
 /// How Gemini CLI is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GeminiMode {
     /// `gemini -p PROMPT`: text out.

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One thing that the model does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
     /// Says a text. `{answer}` is replaced by what the last tool call told the model.
@@ -65,7 +65,7 @@ pub struct Choice {
 }
 
 /// A call of a tool that needs a permission and starts no process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Permit {
     /// The tool: `write`, `edit`, `webfetch`, …
@@ -86,7 +86,7 @@ fn write_tool() -> String {
 }
 
 /// A call of the bash tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bash {
     /// The command line, as the model writes it. It is shown, never run.
@@ -106,7 +106,7 @@ pub struct Bash {
 }
 
 /// How a bash tool connects its child, waits for it and ends it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BashTool {
     /// The child's stdin: `null` by default.
@@ -127,7 +127,7 @@ pub struct BashTool {
 }
 
 /// What a bash tool's child has as stdin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChildStdin {
     /// `/dev/null`.
@@ -139,7 +139,7 @@ pub enum ChildStdin {
 }
 
 /// What a bash tool waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitsFor {
     /// The end of the child's stdout and stderr, and its exit.
@@ -149,7 +149,7 @@ pub enum WaitsFor {
 }
 
 /// What a bash tool ends when its time is up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kills {
     /// The child alone, by SIGTERM.
@@ -161,7 +161,7 @@ pub enum Kills {
 }
 
 /// One step of a child process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Prints a line to stdout.
@@ -234,7 +234,7 @@ pub enum Step {
 }
 
 /// Lines at an even pace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Every {
     /// The pace.
@@ -252,7 +252,7 @@ pub struct Every {
 }
 
 /// A number of bytes on a stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fill {
     /// How many, at most 1 MiB.
@@ -264,7 +264,7 @@ pub struct Fill {
 }
 
 /// The result of a program in an agent's place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Final {
     /// What it says.
@@ -280,7 +280,7 @@ pub struct Final {
 }
 
 /// A process that is left behind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Background {
     /// What it is called (`dev-server`); `survives` may name it.
@@ -307,7 +307,7 @@ pub struct Background {
 }
 
 /// A process with pipes to the process that starts it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Start {
     /// What it is called (`mcp-server`): further steps and `survives` may name it, and a process list shows it.
@@ -345,7 +345,7 @@ impl Start {
 }
 
 /// What a started process has as one of its streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartStream {
     /// A pipe to its parent.
@@ -357,7 +357,7 @@ pub enum StartStream {
 }
 
 /// A line for a started process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Send {
     /// Its name.
@@ -368,7 +368,7 @@ pub struct Send {
 }
 
 /// A line of a started process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Receive {
     /// Its name.
@@ -379,7 +379,7 @@ pub struct Receive {
 }
 
 /// The end of a started process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Await {
     /// Its name.
@@ -390,7 +390,7 @@ pub struct Await {
 }
 
 /// A wait for somebody who connects.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Listen {
     /// Goes on without anybody after this span; by default it waits for ever.
@@ -399,7 +399,7 @@ pub struct Listen {
 }
 
 /// A question to a server that does not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fetch {
     /// Goes on without an answer after this span; by default it waits for ever.
@@ -412,7 +412,7 @@ pub struct Fetch {
 }
 
 /// A FIFO among the files that are opened.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OpenFifo {
     /// Opens regular files only, and passes the FIFO over (`grep -D skip`). `false` by default.
@@ -421,7 +421,7 @@ pub struct OpenFifo {
 }
 
 /// A lock that another run holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Lock {
     /// The file is an SQLite database: the process naps for 1 s and tries again, as SQLite's busy handler does.
@@ -434,7 +434,7 @@ pub struct Lock {
 }
 
 /// The lock of the cell.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TakeLock {
     /// Goes on without the lock after this span; by default it waits for ever.
@@ -511,7 +511,7 @@ pub fn steps_json(steps: &[Step]) -> String {
 }
 
 /// An agent that another agent's bash tool runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Nested {
     /// Who plays it.
@@ -524,7 +524,7 @@ pub struct Nested {
 }
 
 /// A subagent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Task {
     /// What it must do.
@@ -534,7 +534,7 @@ pub struct Task {
 }
 
 /// Why a model response ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finish {
     /// It is done.
@@ -548,7 +548,7 @@ pub enum Finish {
 }
 
 /// One model response: what comes over one stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Response {
     /// `say`, `think`, `compact` and tool calls, in order.
     pub parts: Vec<Turn>,

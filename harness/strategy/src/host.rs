@@ -20,7 +20,7 @@ struct Hosted {
 }
 
 /// An act, and the strategy that acts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Acting {
     /// The strategy's spec (`auto-answer@r1(at=tool)`).
     pub by: String,

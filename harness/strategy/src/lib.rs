@@ -241,7 +241,7 @@ pub enum Seen {
 }
 
 /// What happens to an ask that a person answered or dismissed ([`Act::Verdict`]).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Then {
     /// The person's answers are taken; all empty means skipped.
     Take(Vec<Vec<String>>),
@@ -254,7 +254,7 @@ pub enum Then {
 }
 
 /// Which processes get a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Whom {
     /// The agent's process.
     Process,
@@ -268,7 +268,7 @@ pub enum Whom {
 }
 
 /// One thing that a strategy does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Act {
     // --- outside ---
     /// Sends a signal.
@@ -403,7 +403,7 @@ pub enum Intended {
 }
 
 /// How a strategy says that the run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Settled {
     /// It completed: the result's text.
     Completed(String),

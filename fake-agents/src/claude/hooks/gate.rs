@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 const ASKED: &str = "permission_prompt";
 
 /// What waits for hooks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub(in crate::claude) enum Gate {
     /// The first turn.
     Start,
@@ -124,9 +124,9 @@ impl Hooks {
             canon.deadline(Some(*at)).text(call);
         });
         canon.list(waiting, |canon, Waiting { gate, running, verdict }| {
-            canon.text(&format!("{:?}", (gate, verdict)));
+            canon.value(&(gate, verdict));
             canon.list(running, |canon, RunningHook { id, what, wire, shown, until }| {
-                canon.num((*id).into()).text(&format!("{:?}", (what, wire, shown))).deadline(*until);
+                canon.num((*id).into()).value(&(what, wire, shown)).deadline(*until);
             });
         });
     }

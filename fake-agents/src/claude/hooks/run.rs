@@ -100,7 +100,7 @@ impl HookRun {
         for (fd, kept) in [stdout, stderr] {
             canon.flag(fd.is_some()).bytes(kept);
         }
-        canon.text(&format!("{:?}", (exit, waits_for)));
+        canon.value(&(exit, waits_for));
     }
 
     fn end(&mut self, os: &mut dyn Os, cancelled: bool) -> HookEnd {

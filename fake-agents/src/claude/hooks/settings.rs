@@ -89,7 +89,7 @@ impl Hook {
 }
 
 /// What a hook is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub(in crate::claude) enum What {
     /// A command.
     Command(Command),
@@ -98,7 +98,7 @@ pub(in crate::claude) enum What {
 }
 
 /// A command of a settings file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Command {
     /// As it is written.
     pub line: String,

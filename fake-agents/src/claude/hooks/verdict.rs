@@ -19,7 +19,7 @@ pub struct HookEnd {
 }
 
 /// What a hook decides of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::claude) enum Permission {
     /// It runs without a question.
     Allow,
@@ -30,7 +30,7 @@ pub(in crate::claude) enum Permission {
 }
 
 /// What one hook, or all hooks of an event, decide.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Hash, Default)]
 pub(in crate::claude) struct Verdict {
     /// Why what was about to happen does not happen.
     pub blocks: Option<Reason>,
@@ -43,7 +43,7 @@ pub(in crate::claude) struct Verdict {
 }
 
 /// Why something is blocked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::claude) struct Reason {
     /// The text, as the hook gave it.
     pub text: String,

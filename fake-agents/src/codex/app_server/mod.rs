@@ -38,7 +38,7 @@ pub(super) struct AppServer {
 }
 
 /// What the client was asked and has not answered.
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 struct Ask {
     /// The request's id.
     id: u64,
@@ -318,6 +318,6 @@ impl Program for AppServer {
             fake.canon(canon);
             canon.text(name.as_deref().unwrap_or_default()).flag(*loaded).flag(*archived);
         });
-        canon.text(&format!("{asks:?}")).num(leaving.map_or(0, |code| 1 + u64::from(code)));
+        canon.value(asks).num(leaving.map_or(0, |code| 1 + u64::from(code)));
     }
 }

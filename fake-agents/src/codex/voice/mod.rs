@@ -478,6 +478,6 @@ impl Voice {
         canon.num(*thread).num(*turn).num(*prompts).num(*added).num((*charged).into()).num((*asked).into());
         canon.text(text.as_deref().unwrap_or_default()).flag(text.is_some()).flag(*heard).flag(*waiting);
         canon.num(*submissions).num(*submission).flag(*owed).flag(*listens).text(last.as_deref().unwrap_or_default());
-        canon.text(&format!("{:?}", started.keys())).num(said.len() as u64);
+        canon.value(&started.keys().collect::<Vec<_>>()).num(said.len() as u64);
     }
 }

@@ -120,7 +120,7 @@ pub struct Reader {
 }
 
 /// What a known agent says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Agent {
     /// Its process.
     pub pid: Pid,
@@ -143,7 +143,7 @@ pub struct Agent {
 }
 
 /// An open question or permission.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Ask {
     /// `question` or `permission`.
     pub kind: String,

@@ -61,7 +61,7 @@ pub enum ModelEvent {
 }
 
 /// A call of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct ToolCall {
     /// The call's id: the caller's counter, never random.
     pub id: String,

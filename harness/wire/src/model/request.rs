@@ -30,7 +30,7 @@ pub struct Tool {
 }
 
 /// One message of the conversation.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Hash, Default)]
 pub struct Message {
     /// `system`, `user` or `assistant`; tool results are the user's.
     pub role: String,
@@ -39,7 +39,7 @@ pub struct Message {
 }
 
 /// A part of a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Part {
     /// A part that is a text.
     Text(String),

@@ -63,7 +63,7 @@ impl Glance {
             canon.num(ages(snapshot.at_ns.saturating_sub(process.began_ns) / 1_000_000));
         }
         for agent in &snapshot.agents {
-            canon.text(&format!("{agent:?}"));
+            canon.value(agent);
         }
     }
 }
