@@ -10,6 +10,7 @@ use super::hooks::Gate;
 use super::release::Release;
 use super::texts;
 use super::writer::{Decision, result_block};
+use rehang_scenario::canon;
 use rehang_scenario::{
     ToolDoes, ToolServer, VTime,
     turns::{Bash, Permit, Question, Turn},
@@ -17,6 +18,7 @@ use rehang_scenario::{
 use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 use serde_json::{Value, json};
+use std::hash::{Hash, Hasher};
 
 /// What the name of a tool server's tool begins with.
 pub(super) const OF_SERVER: &str = "mcp__";
@@ -39,7 +41,7 @@ pub struct BashEnd {
 }
 
 /// A tool call of a conversation.
-#[derive(Debug, Clone, Hash)]
+#[derive(Debug, Clone)]
 pub(super) struct Call {
     pub id: String,
     pub conv: Conv,
@@ -58,6 +60,14 @@ pub(super) struct Call {
     pub task: Option<u32>,
 }
 
+impl Hash for Call {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Call { id, conv, name, input, turn, part, nth, state, decision, lost, task } = self;
+        (id, conv, name, turn, part, nth, state, decision, lost, task).hash(hasher);
+        canon::json(input, hasher);
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Hash)]
 pub(super) enum State {
     Waiting,
@@ -72,13 +82,22 @@ pub(super) enum State {
 }
 
 /// The outcome of a call.
-#[derive(Debug, Clone, PartialEq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub content: Value,
     pub text: String,
     pub is_error: Option<bool>,
     pub shown: Value,
     pub meta: Option<Decision>,
+}
+
+impl Hash for Outcome {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Outcome { content, text, is_error, shown, meta } = self;
+        (text, is_error, meta).hash(hasher);
+        canon::json(content, hasher);
+        canon::json(shown, hasher);
+    }
 }
 
 impl Outcome {

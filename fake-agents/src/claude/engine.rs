@@ -16,6 +16,7 @@ use super::stream::{Spoken, stop_reason};
 use super::texts;
 use super::writer::{Ending, Writer};
 use crate::agent_host::AgentHost;
+use rehang_scenario::canon;
 use rehang_scenario::{
     Canon, ToolDoes, ToolServer, VTime,
     turns::{Bash, Finish, Question, Response, Turn, responses},
@@ -29,6 +30,8 @@ use rehang_wire::model::{
 };
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
 /// A conversation: its place in the order in which they began. The root is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,7 +75,7 @@ pub struct Config {
 }
 
 /// An effect that the world around is to carry out.
-#[derive(Debug, Clone, PartialEq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// A message goes out.
     Emit(Value),
@@ -138,6 +141,17 @@ pub enum Effect {
     Complain(String),
     /// A variable is withheld from children.
     Strip(&'static str),
+}
+
+impl Hash for Effect {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        discriminant(self).hash(hasher);
+        match self {
+            Effect::Emit(message) => canon::json(message, hasher),
+            // few, and none while it rests
+            effect => format!("{effect:?}").hash(hasher),
+        }
+    }
 }
 
 /// How a tool server is.
@@ -233,11 +247,19 @@ pub(super) struct Talk {
 pub(super) const BLOCKED: &str = "blocked";
 
 /// A prompt that waits for its turn.
-#[derive(Debug, Clone, Hash)]
+#[derive(Debug, Clone)]
 struct Prompt {
     blocks: Vec<Value>,
     /// It is the agent's own, about a command in the background.
     notifies: bool,
+}
+
+impl Hash for Prompt {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Prompt { blocks, notifies } = self;
+        (notifies,).hash(hasher);
+        canon::jsons(blocks, hasher);
+    }
 }
 
 /// What a conversation waits for.
@@ -470,8 +492,9 @@ impl Engine {
         canon.list(tasks_due, |canon, (call, at)| {
             canon.text(call).deadline(Some(*at));
         });
-        // `Hash` is derived for all of them, so it writes the whole of each.
-        canon.value(&(args, answerer, effects, calls, counted, denials, background, queue, mode));
+        // `Hash` writes the whole of each.
+        canon.value(&(args, answerer, effects, calls, counted, background, queue, mode));
+        canon.list(denials, |canon, denial| _ = canon.text(&denial.to_string()));
         canon
             .flag(*stdin_open)
             .flag(*initialized)

@@ -630,8 +630,9 @@ impl Program for Fake {
         for stream in [out, err] {
             stream.canon(canon);
         }
-        // `Hash` is derived for all of them, so it writes the whole of each.
-        canon.value(&(screen, stripped, collected));
+        // `Hash` writes the whole of each.
+        canon.value(&(screen, stripped));
+        canon.list(collected, |canon, message| _ = canon.text(&message.to_string()));
         engine.canon(canon);
         models.canon(canon);
         tools.canon(canon);

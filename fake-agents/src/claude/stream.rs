@@ -8,14 +8,16 @@ use super::engine::{Conv, Effect, Engine, Phase};
 use super::hooks::Gate;
 use super::release::backoff;
 use super::texts;
+use rehang_scenario::canon;
 use rehang_scenario::{VTime, turns::Finish};
 use rehang_strategy::Seen;
 use rehang_trace::Fact;
 use rehang_wire::model::{Message, ModelEvent, Part, ToolCall, script::Item};
 use serde_json::{Value, json};
+use std::hash::{Hash, Hasher};
 
 /// The part of a response that has come so far.
-#[derive(Debug, Clone, Hash, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Spoken {
     id: String,
     /// The text block that is open.
@@ -28,6 +30,14 @@ pub(super) struct Spoken {
     parts: Vec<Part>,
     pub finish: Option<Finish>,
     compacting: bool,
+}
+
+impl Hash for Spoken {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Spoken { id, text, last_text, held, calls, parts, finish, compacting } = self;
+        (id, text, last_text, calls, parts, finish, compacting).hash(hasher);
+        canon::jsons(held, hasher);
+    }
 }
 
 impl Engine {

@@ -414,7 +414,7 @@ impl Program for Fake {
         };
         model.canon(canon);
         writer.canon(canon);
-        // `Hash` is derived for all of them, so it writes the whole of each.
+        // `Hash` writes the whole of each.
         canon.value(&(nth, answer, messages, spoken, tries, counted, calls, client));
         canon.flag(*lost).bytes(piped);
         let commands: Vec<_> = terminals.iter().chain(running).collect();

@@ -5,13 +5,15 @@
 use super::engine::{Effect, Engine, Talk};
 use super::release::Release;
 use rehang_scenario::ToolDoes;
+use rehang_scenario::canon;
 use rehang_scenario::turns::{Choice, Question, Turn, responses};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 use rehang_wire::model::{Message, ToolCall};
 use serde_json::{Value, json};
+use std::hash::{Hash, Hasher};
 
 /// A call of a tool.
-#[derive(Debug, Clone, Hash)]
+#[derive(Debug, Clone)]
 pub(super) struct Call {
     pub id: String,
     pub name: String,
@@ -30,6 +32,14 @@ pub(super) struct Call {
     pub shown: String,
     pub error: Option<Failure>,
     lost: bool,
+}
+
+impl Hash for Call {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Call { id, name, input, turn, part, depth, nth, state, told, shown, error, lost } = self;
+        (id, name, turn, part, depth, nth, state, told, shown, error, lost).hash(hasher);
+        canon::json(input, hasher);
+    }
 }
 
 /// Why a call failed: the type and the message of its event.

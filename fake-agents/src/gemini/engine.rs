@@ -318,7 +318,7 @@ impl Engine {
             } = talk;
             canon.value(&(session, parent, path, nth, answer, messages));
         });
-        // `Hash` is derived for all of them, so it writes the whole of each.
+        // `Hash` writes the whole of each.
         canon.value(&(effects, calls, counts, session, phase, tries, cuts, now, same, warned, said, at_line_start));
         canon.deadline(*until);
     }

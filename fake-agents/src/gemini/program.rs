@@ -416,7 +416,7 @@ impl Program for Fake {
         for stream in [out, err] {
             stream.canon(canon);
         }
-        // `Hash` is derived, so it writes the whole of it.
+        // `Hash` writes the whole of it.
         canon.value(screen);
         engine.canon(canon);
         model.canon(canon);

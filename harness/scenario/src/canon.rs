@@ -5,6 +5,7 @@
 //! transition reads is not encoded at all.
 
 use crate::time::{Span, VTime};
+use serde_json::Value;
 use std::hash::{Hash, Hasher};
 
 /// Writes one state. Every field is written with its length or with a fixed width, so no two states collide.
@@ -101,8 +102,8 @@ impl Canon {
     }
 
     /// Any value, by what its `Hash` writes: that names each variant and each length, so two values of one type with the
-    /// same bytes are equal. A `serde_json::Value` is the exception: the order of members is not written, nor whether a
-    /// number has a fraction.
+    /// same bytes are equal. (That of `serde_json::Value` does not write the order of members, nor what kind a number is:
+    /// what holds one writes it with [`json`].)
     pub fn value<T: Hash + ?Sized>(&mut self, value: &T) -> &mut Canon {
         value.hash(&mut Hashed(self));
         self
@@ -136,6 +137,17 @@ impl Canon {
         }
         self
     }
+}
+
+/// Hashes all that a JSON value is.
+pub fn json(value: &Value, state: &mut impl Hasher) {
+    value.to_string().hash(state);
+}
+
+/// Hashes all that these JSON values are.
+pub fn jsons(values: &[Value], state: &mut impl Hasher) {
+    state.write_usize(values.len());
+    values.iter().for_each(|value| json(value, state));
 }
 
 /// Takes what a `Hash` writes into an encoding.
@@ -204,6 +216,15 @@ mod tests {
         assert!((1..kinds.len()).all(|at| !kinds[..at].contains(&kinds[at])), "{kinds:?}");
         let lists = [None, Some(vec![]), Some(vec![""]), Some(vec!["", ""])].map(|list| of(&list));
         assert!((1..lists.len()).all(|at| !lists[..at].contains(&lists[at])), "{lists:?}");
+        struct Holder(Value);
+        impl Hash for Holder {
+            fn hash<H: Hasher>(&self, hasher: &mut H) {
+                json(&self.0, hasher);
+            }
+        }
+        let texts = [r#"{"a":0,"b":[]}"#, r#"{"b":[],"a":0}"#, r#"{"a":0.0,"b":[]}"#, r#"{"a":"0","b":[]}"#, "null"];
+        let values = texts.map(|text| of(&Holder(serde_json::from_str(text).unwrap())));
+        assert!((1..values.len()).all(|at| !values[..at].contains(&values[at])), "{values:?}");
         assert_eq!(of(&Kind::Named(a())), kinds[0]);
         assert_eq!(of(&(Some("ab"), 7, "c")), of(&(Some("ab".to_owned()), 7, "c".to_owned())));
     }

@@ -42,6 +42,7 @@ use rehang_evidence::{Diagnosis, Pid};
 use rehang_scenario::Canon;
 use rehang_scenario::turns::Question;
 use serde_json::Value;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A detector together with a resolver.
@@ -268,7 +269,7 @@ pub enum Whom {
 }
 
 /// One thing that a strategy does.
-#[derive(Debug, Clone, PartialEq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     // --- outside ---
     /// Sends a signal.
@@ -372,6 +373,13 @@ pub enum Act {
     Report(Policy),
     /// Says something to its user.
     Say(String),
+}
+
+impl Hash for Act {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // few, and none while its strategy rests
+        format!("{self:?}").hash(hasher);
+    }
 }
 
 /// What a strategy will do to a run, and when, if nothing changes before then.

@@ -11,14 +11,17 @@ use crate::claude::engine::{BLOCKED, Conv, Effect, Engine, Phase};
 use crate::claude::release::{Release, STOPS_BLOCKED_MAX};
 use crate::claude::texts::{CANCELLED, schema_order};
 use crate::claude::writer::Decision;
+use rehang_scenario::canon;
 use rehang_scenario::{Canon, VTime};
 use serde_json::{Value, json};
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
 /// What a notice is about.
 const ASKED: &str = "permission_prompt";
 
 /// What waits for hooks.
-#[derive(Debug, Clone, PartialEq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::claude) enum Gate {
     /// The first turn.
     Start,
@@ -38,6 +41,16 @@ pub(in crate::claude) enum Gate {
     End,
     /// Nothing: somebody is told of a call that is asked about.
     Notice(String),
+}
+
+impl Hash for Gate {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        discriminant(self).hash(hasher);
+        match self {
+            Gate::Prompt(blocks) => canon::jsons(blocks, hasher),
+            gate => format!("{gate:?}").hash(hasher),
+        }
+    }
 }
 
 /// The hooks of a session.

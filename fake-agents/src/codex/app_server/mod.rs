@@ -19,8 +19,10 @@ use super::voice::{Said, Voice};
 use crate::outgoing::Outgoing;
 use rehang_os::os::{Disposition, Next, Os, Program, Read, STDIN, STDOUT, Sig, Target, Wait};
 use rehang_scenario::Canon;
+use rehang_scenario::canon;
 use rehang_wire::claude::Lines;
 use serde_json::{Value, json};
+use std::hash::{Hash, Hasher};
 
 /// The program `app-server`.
 pub(super) struct AppServer {
@@ -38,7 +40,7 @@ pub(super) struct AppServer {
 }
 
 /// What the client was asked and has not answered.
-#[derive(Debug, Hash)]
+#[derive(Debug)]
 struct Ask {
     /// The request's id.
     id: u64,
@@ -46,6 +48,14 @@ struct Ask {
     thread: usize,
     call: String,
     params: Value,
+}
+
+impl Hash for Ask {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Ask { id, thread, call, params } = self;
+        (id, thread, call).hash(hasher);
+        canon::json(params, hasher);
+    }
 }
 
 /// A thread as the client knows it.

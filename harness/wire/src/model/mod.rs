@@ -22,8 +22,10 @@ pub use rehang_scenario::turns::Finish;
 pub use request::{Message, ModelRequest, Part, Tool};
 pub use whole::whole;
 
+use rehang_scenario::canon;
 use rehang_scenario::{Canon, Canonical};
 use serde_json::Value;
+use std::hash::{Hash, Hasher};
 
 /// One of the model APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,7 +63,7 @@ pub enum ModelEvent {
 }
 
 /// A call of a tool.
-#[derive(Debug, Clone, PartialEq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
     /// The call's id: the caller's counter, never random.
     pub id: String,
@@ -69,6 +71,14 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments of the call.
     pub input: Value,
+}
+
+impl Hash for ToolCall {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let ToolCall { id, name, input } = self;
+        (id, name).hash(hasher);
+        canon::json(input, hasher);
+    }
 }
 
 impl Api {
