@@ -4,7 +4,7 @@
 //! each size, though, and a participant lives for a few milliseconds: most of them it would touch once, and each costs a fault
 //! of the kernel's.
 //!
-//! Invariant: a process has one of them from its first allocation to its end; a process that is forked has its parent's.
+//! Invariant: a process has one of them from its first allocation to its end, and what is forked has its parent's.
 
 use mimalloc::MiMalloc;
 use rehang_os::lockstep::protocol::CONTROL_ENV;
@@ -23,7 +23,15 @@ static CHOSEN: AtomicU8 = AtomicU8::new(NOT_CHOSEN);
 
 /// [`CONTROL_ENV`], as libc wants it.
 const NAME: &CStr = c"REHANG_CONTROL";
-const _: () = assert!(matches!(NAME.to_str(), Ok(name) if name.len() == CONTROL_ENV.len()));
+const _: () = assert!(is_same(NAME.to_bytes(), CONTROL_ENV.as_bytes()));
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    match (one, other) {
+        ([], []) => true,
+        ([a, one @ ..], [b, other @ ..]) => *a == *b && is_same(one, other),
+        _ => false,
+    }
+}
 
 /// Whether libc's is this process's allocator.
 #[inline]
@@ -38,6 +46,7 @@ fn is_libc() -> bool {
 fn choose() -> bool {
     // SAFETY: the name ends with a NUL; nobody changes the environment before the first allocation.
     let takes_part = !unsafe { libc::getenv(NAME.as_ptr()) }.is_null();
+    #[cfg(target_env = "gnu")]
     if takes_part {
         // its heap grows in large steps and never shrinks: each step is a call of the kernel's
         // SAFETY: sets numbers of libc's; if it cannot, that costs time.
