@@ -10,7 +10,6 @@ use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Share;
 use rehang_judge::{CellFacts, Row, Verdict, judge, timeline};
 use rehang_os::Kernel;
-use rehang_os::lockstep::protocol;
 use rehang_scenario::{Arm, Scenario, Span, Stage, TieChoice};
 use rehang_stage::{JudgedError, Played, RunError, Setting, facts, judged};
 use rehang_trace::{Trace, ndjson};
@@ -291,10 +290,13 @@ impl Known {
     }
 }
 
-/// Whether the cell of this name is one of the sample: by its name alone, whatever else is selected. (The low bits of this
-/// hash are those of the name's last letters.)
+/// Whether the cell of this name is one of the sample: by its name alone, whatever else is selected. (FNV-1a, whose low bits are
+/// those of the name's last letters.)
 fn is_sampled(id: &str) -> bool {
-    (protocol::hash(0, id.as_bytes()) >> 32).is_multiple_of(SAMPLE)
+    let hash = id
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    (hash >> 32).is_multiple_of(SAMPLE)
 }
 
 fn micros(began: Instant) -> u64 {
