@@ -10,9 +10,8 @@ use super::hooks::Gate;
 use super::release::Release;
 use super::texts;
 use super::writer::{Decision, result_block};
-use rehang_scenario::canon;
 use rehang_scenario::{
-    ToolDoes, ToolServer, VTime,
+    ToolDoes, ToolServer, VTime, canon,
     turns::{Bash, Permit, Question, Turn},
 };
 use rehang_trace::Fact;

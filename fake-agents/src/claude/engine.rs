@@ -16,9 +16,8 @@ use super::stream::{Spoken, stop_reason};
 use super::texts;
 use super::writer::{Ending, Writer};
 use crate::agent_host::AgentHost;
-use rehang_scenario::canon;
 use rehang_scenario::{
-    Canon, ToolDoes, ToolServer, VTime,
+    Canon, ToolDoes, ToolServer, VTime, canon,
     turns::{Bash, Finish, Question, Response, Turn, responses},
 };
 use rehang_strategy::Acting;
@@ -257,7 +256,7 @@ struct Prompt {
 impl Hash for Prompt {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Prompt { blocks, notifies } = self;
-        (notifies,).hash(hasher);
+        notifies.hash(hasher);
         canon::jsons(blocks, hasher);
     }
 }

@@ -4,9 +4,8 @@
 
 use super::engine::{Effect, Engine, Talk};
 use super::release::Release;
-use rehang_scenario::ToolDoes;
-use rehang_scenario::canon;
 use rehang_scenario::turns::{Choice, Question, Turn, responses};
+use rehang_scenario::{ToolDoes, canon};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 use rehang_wire::model::{Message, ToolCall};
 use serde_json::{Value, json};

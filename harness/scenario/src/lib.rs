@@ -14,6 +14,7 @@ pub mod check;
 pub mod expect;
 pub mod fault;
 pub mod file;
+pub mod fnv;
 pub mod fuzz;
 pub mod limits;
 pub mod mechanism;

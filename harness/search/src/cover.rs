@@ -6,7 +6,7 @@
 use crate::finding::cause;
 use crate::limits::LIMITS;
 use rehang_judge::{Outcome, Verdict};
-use rehang_scenario::{BlockedOn, Invariant};
+use rehang_scenario::{BlockedOn, Invariant, fnv};
 use rehang_trace::{Actor, AskEnd, Cause, Ended, Fact, Trace, What, actor};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -194,8 +194,7 @@ fn word(what: &What) -> String {
 
 /// FNV-1a over the parts, with their ends.
 fn hash(parts: &[&str]) -> u64 {
-    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv::hash(fnv::START, parts.iter().flat_map(|part| part.bytes().chain([0])))
 }
 
 #[cfg(test)]

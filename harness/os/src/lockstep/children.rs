@@ -43,7 +43,7 @@ impl Kids {
         let (mut count, mut at, mut bytes) = (0, 0, [0; 512]);
         loop {
             let got = file.read_at(&mut bytes, at)?;
-            // behind each number is a space
+            // after each number is a space
             count += bytes[..got].iter().filter(|byte| **byte == b' ').count();
             at += got as u64;
             if got == 0 {

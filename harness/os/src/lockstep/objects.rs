@@ -77,6 +77,18 @@ pub enum Stream {
     ToClient(u16, u16),
 }
 
+/// The other end of a pipe or a connection.
+pub fn opposite(key: Key) -> Option<Key> {
+    match key {
+        Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
+        Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
+        Key::Client(client, server) => Some(Key::Server(client, server)),
+        Key::Server(client, server) => Some(Key::Client(client, server)),
+        Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+        Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
+    }
+}
+
 /// What a holder of this key reads from.
 pub fn inbound(key: Key) -> Option<Stream> {
     match key {
@@ -293,13 +305,8 @@ impl Objects {
                 }
             }
         }
-        let other = match key {
-            Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
-            Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
-            _ => None,
-        };
         // the kernel may give its inode or port to another
-        if !matches!(key, Key::Tty(_)) && other.is_none_or(|other| !self.holders.contains_key(&other)) {
+        if !matches!(key, Key::Tty(_)) && opposite(key).is_none_or(|other| !self.holders.contains_key(&other)) {
             self.names.remove(&named(key));
         }
         if let Some(stream) = outbound(key) {
@@ -309,7 +316,7 @@ impl Objects {
     }
 
     /// Keeps nothing more of pipes and connections that nobody holds any more, nor waits to accept. Between two turns: what was
-    /// read of what was closed is announced behind that.
+    /// read of what was closed is announced after that.
     pub fn forget_closed(&mut self) {
         while let Some(key) = self.closed.pop() {
             self.forget(key);
@@ -317,17 +324,15 @@ impl Objects {
     }
 
     fn forget(&mut self, key: Key) {
-        let ends = match key {
-            Key::PipeRead(inode) | Key::PipeWrite(inode) => [Key::PipeRead(inode), Key::PipeWrite(inode)],
-            Key::Client(client, server) | Key::Server(client, server) if !self.is_queued(client, server) => {
-                [Key::Client(client, server), Key::Server(client, server)]
-            }
-            _ => return,
+        let Some(other) = opposite(key) else { return };
+        let is_queued = match key {
+            Key::Client(client, server) | Key::Server(client, server) => self.is_queued(client, server),
+            _ => false,
         };
-        if ends.iter().any(|end| self.is_held(*end)) {
+        if is_queued || self.is_held(key) || self.is_held(other) {
             return;
         }
-        for end in ends {
+        for end in [key, other] {
             if let Some(stream) = outbound(end) {
                 self.flows.remove(&stream);
             }
@@ -461,7 +466,7 @@ mod tests {
         objects.wrote(client, b"abc");
         for key in [server, client, Key::Client(1_002, 80)] {
             objects.release(key);
-            objects.moved(server, Moved { read: 1, ..Moved::default() }).expect("it is announced behind the end");
+            objects.moved(server, Moved { read: 1, ..Moved::default() }).expect("it is announced after the end");
         }
         objects.forget_closed();
         assert!(!objects.flows.contains_key(&Stream::ToServer(1_001, 80)) && !objects.links.contains_key(&(1_001, 80)));

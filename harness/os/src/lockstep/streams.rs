@@ -5,7 +5,7 @@
 //! changes its bytes.
 
 use super::LockstepKernel;
-use super::objects::{Flow, inbound, outbound};
+use super::objects::{Flow, inbound, opposite, outbound};
 use super::table::Aim;
 use super::tty::Master;
 use crate::kernel::{Handle, InternalError, Proc};
@@ -299,18 +299,6 @@ impl LockstepKernel {
         let key = Key::Server(peer, port);
         self.objects.hold(key);
         Ok(Some(self.keep(Own::Plain { fd: socket, key })))
-    }
-}
-
-/// The other end of a pipe or a connection.
-fn opposite(key: Key) -> Option<Key> {
-    match key {
-        Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
-        Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
-        Key::Client(client, server) => Some(Key::Server(client, server)),
-        Key::Server(client, server) => Some(Key::Client(client, server)),
-        Key::Tty(_) | Key::Listener(_) | Key::Other => None,
-        Key::Fifo(_) | Key::Locked(..) | Key::Lock => None,
     }
 }
 

@@ -295,7 +295,7 @@ impl LockstepKernel {
             let echo = terminal.line.before_print();
             // each line's end comes out as two bytes
             let raw = |printed: &[u8]| (printed.len() - printed.iter().filter(|byte| **byte == b'\n').count()) as u64;
-            // behind a CR there may be the other half of a line's end
+            // after a CR there may be the other half of a line's end
             let is_all = |printed: &[u8]| raw(printed) >= announced && !printed.ends_with(b"\r");
             let bytes = master.collect(|bytes| bytes.strip_prefix(&*echo).is_some_and(is_all));
             let Some(printed) = bytes.strip_prefix(&*echo) else {

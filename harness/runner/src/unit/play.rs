@@ -10,7 +10,7 @@ use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Share;
 use rehang_judge::{CellFacts, Row, Verdict, judge, timeline};
 use rehang_os::Kernel;
-use rehang_scenario::{Arm, Scenario, Span, Stage, TieChoice};
+use rehang_scenario::{Arm, Scenario, Span, Stage, TieChoice, fnv};
 use rehang_stage::{JudgedError, Played, RunError, Setting, facts, judged};
 use rehang_trace::{Trace, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
@@ -290,12 +290,9 @@ impl Known {
     }
 }
 
-/// Whether the cell of this name is one of the sample: by its name alone, whatever else is selected. (FNV-1a, whose low bits are
-/// those of the name's last letters.)
+/// Whether the cell of this name is one of the sample: by its name alone, whatever else is selected.
 fn is_sampled(id: &str) -> bool {
-    let hash = id
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = fnv::hash(fnv::START, id.bytes());
     (hash >> 32).is_multiple_of(SAMPLE)
 }
 

@@ -5,13 +5,12 @@
 //! the same half of an answer, say the same. A line of plain text is taken as a whole: a counter makes it new.
 
 use rehang_scenario::Canon;
+pub(super) use rehang_scenario::fnv::{START, hash};
 use serde_json::Value;
 use std::collections::VecDeque;
 
 /// From how many earlier things a thing must differ to be new.
 const RECENT: usize = 64;
-/// The start value of a hash (FNV-1a, 64 bits).
-pub(super) const START: u64 = 0xcbf2_9ce4_8422_2325;
 /// The depth to which a message is looked into; serde_json reads 128 levels.
 const DEEP: u32 = 128;
 /// Keys, or ends of keys, whose values are not content.
@@ -41,11 +40,6 @@ impl Recent {
             canon.num(*said);
         }
     }
-}
-
-/// Continues a hash (FNV-1a, 64 bits: the same on every machine, unlike the standard library's).
-pub(super) fn hash(begun: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(begun, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Continues a hash with the content of a message.

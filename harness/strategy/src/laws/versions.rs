@@ -13,6 +13,7 @@ use super::letters::{self, Letter};
 use crate::Seen;
 use crate::testing::{ask, question};
 use expect_test::expect;
+use rehang_scenario::fnv;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -51,7 +52,7 @@ impl Record {
         let strategy = &play.bench.strategy;
         writeln!(self.told, "  due {:?}, announced {:?}", strategy.deadline(), strategy.intent()).expect("a text");
         let (canon, places) = play.state();
-        self.states.insert(hash(canon.into_iter().chain(places.into_iter().map(|place| place as u8))));
+        self.states.insert(fnv::hash(fnv::START, canon.into_iter().chain(places.into_iter().map(|place| place as u8))));
         acts
     }
 
@@ -91,14 +92,9 @@ fn line(spec: &str, mut letters: Vec<Letter>) -> String {
     if let Some(folder) = std::env::var_os("REHANG_WORDS") {
         std::fs::write(std::path::Path::new(&folder).join(spec), &told).expect("written");
     }
-    let hash = hash(told.bytes());
+    let hash = fnv::hash(fnv::START, told.bytes());
     let kinds: String = kinds.iter().map(|(kind, count)| format!(", {count} {kind}")).collect();
     format!("{spec}: {} states{kinds}; {hash:016x}\n", states.len())
-}
-
-/// FNV-1a, 64 bits.
-fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Surroundings that give the same answer to the same question nearly always.

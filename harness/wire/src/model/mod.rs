@@ -22,8 +22,7 @@ pub use rehang_scenario::turns::Finish;
 pub use request::{Message, ModelRequest, Part, Tool};
 pub use whole::whole;
 
-use rehang_scenario::canon;
-use rehang_scenario::{Canon, Canonical};
+use rehang_scenario::{Canon, Canonical, canon};
 use serde_json::Value;
 use std::hash::{Hash, Hasher};
 
