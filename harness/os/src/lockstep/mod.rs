@@ -67,6 +67,8 @@ pub struct LockstepKernel {
     happened: Vec<Happened>,
     /// How often a participant was let run, in all cells.
     turns: u64,
+    /// How many calls of its [`Kernel`] may have changed something, in all cells.
+    moves: u64,
     /// How many stops the cell has had so far.
     stops: u64,
     /// All shells of the cell so far, by pid, and their terminals.
@@ -196,6 +198,7 @@ impl Kernel for LockstepKernel {
     }
 
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
+        self.moves += 1;
         self.start_agent(launch)
     }
 
@@ -214,7 +217,17 @@ impl Kernel for LockstepKernel {
     }
 
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError> {
+        self.moves += 1;
         self.turn(proc, now)
+    }
+
+    fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    fn credit(&mut self, proc: Proc, connections: u32, read: u64, wrote: u64) {
+        self.objects.count_connections(connections);
+        self.get_mut(proc).used.turn_of(read, wrote);
     }
 
     fn happened(&mut self) -> Vec<Happened> {
@@ -258,20 +271,25 @@ impl Kernel for LockstepKernel {
         if self.aimed(aim).is_empty() {
             return Ok(());
         }
+        self.moves += 1;
         self.send(aim, sig)?;
         self.follow(aim, sig)
     }
 
     fn read(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError> {
-        self.read_own(handle, max)
+        let read = self.read_own(handle, max)?;
+        self.moves += u64::from(read != Read::Later);
+        Ok(read)
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError> {
         self.objects.turns += 1;
+        self.moves += 1;
         self.write_own(handle, bytes)
     }
 
     fn close(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError> {
+        self.moves += 1;
         self.close_own(handle, reset)
     }
 
@@ -280,15 +298,19 @@ impl Kernel for LockstepKernel {
     }
 
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, InternalError> {
+        self.moves += 1;
         self.connect_own(port)
     }
 
     fn listen(&mut self) -> Result<(Handle, u16), InternalError> {
+        self.moves += 1;
         self.listen_own()
     }
 
     fn accept(&mut self, handle: Handle) -> Result<Option<Handle>, InternalError> {
-        self.accept_own(handle)
+        let accepted = self.accept_own(handle)?;
+        self.moves += u64::from(accepted.is_some());
+        Ok(accepted)
     }
 
     fn canon(&mut self, canon: &mut Canon) -> Result<(), InternalError> {

@@ -393,23 +393,41 @@ impl LockstepKernel {
 
     /// Writes a participant's state at this time: as it said it when it last waited, or as it says it now.
     pub(super) fn state_of(&mut self, proc: Proc, canon: &mut Canon) -> Result<(), InternalError> {
+        if canon.is_lasting() {
+            let state = self.ask_state(proc, canon)?;
+            let Some((soonest, state)) = state.split_first_chunk() else {
+                return Err(InternalError::Fake(format!(
+                    "{} has a state of {} bytes",
+                    self.get(proc).role,
+                    state.len()
+                )));
+            };
+            let soonest = u64::from_le_bytes(*soonest);
+            canon.deadline((soonest < u64::MAX).then_some(VTime(soonest))).bytes(state);
+            return Ok(());
+        }
         self.get_mut(proc).tells = TELLS;
         if self.get(proc).told.as_ref().is_none_or(|(at, _)| *at != canon.now()) {
-            self.tell(proc, &Told::State(canon.now()))?;
-            let mut parcel = self.hear(proc, "saying its state")?;
-            let state = match self.next(proc, &mut parcel)? {
-                Some(Said::State) => self.state_in(proc, &mut parcel)?,
-                other => {
-                    let role = &self.get(proc).role;
-                    return Err(InternalError::Fake(format!("{role} says {other:?} instead of its state")));
-                }
-            };
+            let state = self.ask_state(proc, canon)?;
             self.get_mut(proc).told = Some((canon.now(), state));
         }
         if let Some((_, state)) = &self.get(proc).told {
             canon.bytes(state);
         }
         Ok(())
+    }
+
+    /// Has a participant say its state for this encoding.
+    fn ask_state(&mut self, proc: Proc, canon: &Canon) -> Result<Vec<u8>, InternalError> {
+        self.tell(proc, &Told::State(canon.now(), canon.is_lasting()))?;
+        let mut parcel = self.hear(proc, "saying its state")?;
+        match self.next(proc, &mut parcel)? {
+            Some(Said::State) => self.state_in(proc, &mut parcel),
+            other => {
+                let role = &self.get(proc).role;
+                Err(InternalError::Fake(format!("{role} says {other:?} instead of its state")))
+            }
+        }
     }
 
     /// The encoding that follows a `State`.
