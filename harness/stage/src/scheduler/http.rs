@@ -7,6 +7,7 @@
 use super::hub::Hub;
 use super::inbox::Input;
 use super::net::{Connection, Kind};
+use super::polls::Exchange;
 use rehang_os::{
     kernel::InternalError,
     os::{Read, Write},
@@ -19,6 +20,7 @@ use rehang_wire::{
     sse, text,
 };
 use serde_json::Value;
+use std::rc::Rc;
 
 /// The host that requests name: without a port, because the port differs from run to run.
 const HOST: &str = "localhost";
@@ -55,8 +57,9 @@ impl Hub<'_> {
         let bytes = request(method, path, HOST, headers, text.as_bytes());
         self.record(who, What::Request { id, method: method.into(), path: path.to_owned(), body: json });
         let until = timeout.map(|span| self.now + span);
-        let kind = Kind::Request { id, status: 0, body: Vec::new(), until };
-        if !self.open_connection(who, bytes, kind)? {
+        let what = Kind::Request { id, status: 0, body: Vec::new(), until };
+        let kept = self.poll(id, (method, path, body), timeout)?;
+        if !self.open_connection(who, path, bytes, what, kept)? {
             self.fail(self.actor, who, id, "refused");
         }
         Ok(id)
@@ -72,7 +75,8 @@ impl Hub<'_> {
             headers.push(("last-event-id", id));
         }
         let bytes = request(method, &path, HOST, &headers, b"");
-        self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
+        self.acts()?;
+        self.open_connection(who, &path, bytes, Kind::Events { decoder: sse::Decoder::new() }, None)
     }
 
     /// Whether the actor whose turn it is will say on its next event stream what it has seen last.
@@ -84,6 +88,7 @@ impl Hub<'_> {
     pub fn cancel(&mut self, who: &str, id: u32) -> Result<(), InternalError> {
         let at = self.net.open.iter().position(|c| matches!(c.what, Kind::Request { id: other, .. } if other == id));
         if let Some(at) = at {
+            self.acts()?;
             let connection = self.net.open.remove(at);
             self.record(who, What::RequestFailed { id, why: "cancelled".to_owned() });
             self.hang_up(&connection)?;
@@ -93,6 +98,7 @@ impl Hub<'_> {
 
     /// Closes all connections of an actor.
     pub fn close_connections(&mut self, seat: usize) -> Result<(), InternalError> {
+        self.acts()?;
         let (mine, others) = std::mem::take(&mut self.net.open).into_iter().partition(|c: &Connection| c.seat == seat);
         self.net.open = others;
         for connection in mine {
@@ -105,9 +111,16 @@ impl Hub<'_> {
         connection.handle.map_or(Ok(()), |handle| self.kernel.close(handle, true))
     }
 
-    fn open_connection(&mut self, who: &str, unsent: Vec<u8>, what: Kind) -> Result<bool, InternalError> {
+    fn open_connection(
+        &mut self,
+        who: &str,
+        path: &str,
+        unsent: Vec<u8>,
+        what: Kind,
+        kept: Option<Rc<Exchange>>,
+    ) -> Result<bool, InternalError> {
         let Some(port) = self.port else { return Ok(false) };
-        let handle = match self.kernel.has_room(port) {
+        let handle = match kept.is_none() && self.kernel.has_room(port) {
             false => None,
             true => match self.kernel.connect(port)? {
                 Ok(handle) => Some(handle),
@@ -115,8 +128,8 @@ impl Hub<'_> {
             },
         };
         let reader = ResponseReader::new();
-        let who = who.into();
-        self.net.open.push(Connection { handle, port, seat: self.actor, who, reader, unsent, what });
+        let (seat, who, path, length) = (self.actor, who.into(), path.to_owned(), unsent.len() as u64);
+        self.net.open.push(Connection { handle, port, seat, who, reader, unsent, path, length, came: 0, kept, what });
         Ok(true)
     }
 
@@ -149,7 +162,15 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         let (seat, who) = (connection.seat, connection.who);
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
-                let body = hub.net.bodies.of_text(&text(&body));
+                let (status, body) = match connection.kept {
+                    Some(kept) => (kept.status, kept.body.clone()),
+                    None => {
+                        let body = hub.net.bodies.of_text(&text(&body));
+                        let (request, answer) = (connection.length, connection.came);
+                        hub.polls.came.push((id, Exchange { status, body: body.clone(), request, answer }));
+                        (status, body)
+                    }
+                };
                 hub.record(&who, What::Response { id, status, body: body.clone() });
                 hub.deliver(seat, Input::Response { id, status, body });
             }
@@ -164,7 +185,9 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
 }
 
 fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, InternalError> {
-    let Connection { handle, port, .. } = hub.net.open[at];
+    let Connection { handle, port, kept: None, .. } = hub.net.open[at] else {
+        return Ok(if hub.polls.answers_now { Came::Whole } else { Came::Nothing });
+    };
     let handle = match handle {
         Some(handle) => handle,
         None if !hub.kernel.has_room(port) => return Ok(Came::Nothing),
@@ -184,6 +207,7 @@ fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, InternalError> {
         let connection = &mut hub.net.open[at];
         let end = match hub.kernel.read(handle, 65_536)? {
             Read::Data(bytes) => {
+                connection.came += bytes.len() as u64;
                 connection.reader.feed_vec(bytes);
                 None
             }

@@ -3,11 +3,13 @@
 //! Invariant: a request's number counts the cell's requests from 1 and decides nothing; what is compared of a request
 //! is its place among those that are open.
 
+use super::polls::Exchange;
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical, VTime};
 use rehang_trace::{Json, Name};
 use rehang_wire::{http::ResponseReader, sse};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// All connections of the cell to the agent's server.
 #[derive(Debug, Default)]
@@ -54,6 +56,13 @@ pub(super) struct Connection {
     pub(super) who: Name,
     pub(super) reader: ResponseReader,
     pub(super) unsent: Vec<u8>,
+    /// What a request asks for.
+    pub(super) path: String,
+    /// How long the request is and how much of its answer has come, in bytes.
+    pub(super) length: u64,
+    pub(super) came: u64,
+    /// Its answer, if it is a poll that was not sent.
+    pub(super) kept: Option<Rc<Exchange>>,
     pub(super) what: Kind,
 }
 
@@ -108,6 +117,14 @@ impl Net {
 }
 
 impl Connection {
+    /// The number of its request, if it is one.
+    pub(super) fn request(&self) -> Option<u32> {
+        match self.what {
+            Kind::Request { id, .. } => Some(id),
+            Kind::Events { .. } => None,
+        }
+    }
+
     fn canon(&self, canon: &mut Canon) {
         let Connection {
             handle, // its rank is written by `Hub::canon`
@@ -116,6 +133,10 @@ impl Connection {
             who: _, // not compared: a seat has one name
             reader,
             unsent,
+            path: _,   // not compared: in `unsent` while it matters
+            length: _, // not compared: what has come and gone decides nothing
+            came: _,   // not compared: as above
+            kept: _,   // not compared: none where a state is written (`Scheduler::write_state`)
             what,
         } = self;
         canon.flag(handle.is_some()).num(u64::from(*port)).num(*seat as u64).bytes(unsent);

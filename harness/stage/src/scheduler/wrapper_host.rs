@@ -108,7 +108,10 @@ impl WrapperHost {
                 );
                 return Ok(Some(Seen::Children(count)));
             }
-            Act::Look => self.glance.begin(hub),
+            Act::Look => {
+                hub.acts()?;
+                self.glance.begin(hub);
+            }
             Act::FindPid => {
                 let found = hub.pgrep() != Some(PgrepFault::NoPid) && hub.agent_alive();
                 hub.record(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
