@@ -269,7 +269,7 @@ impl Report<'_> {
             );
             write!(out, "{}", fold(&text, self.width))?;
         }
-        let saved = self.outcome.cells.iter().map(|cell| cell.saved).sum::<u64>();
+        let saved = self.outcome.saved();
         if saved > 0 {
             let compared = match self.stage {
                 Where::Both => "on sim all were".to_owned(),

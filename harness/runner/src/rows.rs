@@ -140,7 +140,7 @@ impl Summary {
             nondeterministic: count(|cell| cell.differs.is_some()),
             shared: count(|cell| cell.alike == Alike::Shared),
             sampled: count(|cell| cell.alike == Alike::Sampled),
-            saved: outcome.cells.iter().map(|cell| cell.saved).sum(),
+            saved: outcome.saved(),
             scenarios: selected.scenarios,
             lockstep_only: selected.lockstep_only,
             left_out: selected.left_out.clone(),

@@ -279,7 +279,7 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     selected.units.iter_mut().for_each(Unit::share);
     let sharing = run(&pool, &selected.units, true)?;
     let shared = sharing.cells.iter().filter(|cell| cell.alike == Alike::Shared).count();
-    let saved = sharing.cells.iter().map(|cell| cell.saved).sum::<u64>();
+    let saved = sharing.saved();
     let as_run = per_second(&sharing);
     line(
         out,
@@ -323,7 +323,7 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     line(out, "the runner's peak memory", &format!("{} MiB", once / 1024), "≤ 64 MiB", once <= 64 * 1024)?;
     writeln!(
         out,
-        "    {} MiB before the first cell, {:.1} KiB a cell whose report is to come; {} MiB behind three such runs",
+        "    {} MiB before the first cell, {:.1} KiB a cell whose report is to come; {} MiB after three such runs",
         selected_kib / 1024,
         once.saturating_sub(selected_kib) as f64 / cells.max(1) as f64,
         thrice / 1024

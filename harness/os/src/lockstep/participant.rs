@@ -98,12 +98,12 @@ fn play_as(programs: Programs, argv: &[String], mut env: Vec<(String, String)>, 
                 os.say(Said::Ready(ready));
                 os.send(None);
             }
-            Told::State(now, lasting) => {
-                let state = match lasting {
-                    true => lasting_state_of(program.as_ref(), now),
-                    false => state_of(program.as_ref(), now),
-                };
-                say_state(&mut os, &state);
+            Told::State(now) => {
+                say_state(&mut os, &state_of(program.as_ref(), now));
+                os.send(None);
+            }
+            Told::LastingState(now) => {
+                say_state(&mut os, &lasting_state_of(program.as_ref(), now));
                 os.send(None);
             }
             Told::Start { .. } | Told::Now | Told::AtEnd => give_up("an answer to no question"),

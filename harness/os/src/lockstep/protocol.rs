@@ -280,10 +280,12 @@ pub enum Told {
     AtEnd,
     /// Asks whether anything that it waits for is there.
     Check,
-    /// Asks for its state at this time; whether for one that lasts while time passes ([`Canon::lasting`]).
+    /// Asks for its state at this time.
+    State(VTime),
+    /// Asks for its state at this time, as [`Canon::lasting`] writes it.
     ///
     /// [`Canon::lasting`]: rehang_scenario::Canon::lasting
-    State(VTime, bool),
+    LastingState(VTime),
 }
 
 /// One end of a control socket.

@@ -394,7 +394,7 @@ impl LockstepKernel {
     /// Writes a participant's state at this time: as it said it when it last waited, or as it says it now.
     pub(super) fn state_of(&mut self, proc: Proc, canon: &mut Canon) -> Result<(), InternalError> {
         if canon.is_lasting() {
-            let state = self.ask_state(proc, canon)?;
+            let state = self.ask_state(proc, &Told::LastingState(canon.now()))?;
             let Some((soonest, state)) = state.split_first_chunk() else {
                 return Err(InternalError::Fake(format!(
                     "{} has a state of {} bytes",
@@ -408,7 +408,7 @@ impl LockstepKernel {
         }
         self.get_mut(proc).tells = TELLS;
         if self.get(proc).told.as_ref().is_none_or(|(at, _)| *at != canon.now()) {
-            let state = self.ask_state(proc, canon)?;
+            let state = self.ask_state(proc, &Told::State(canon.now()))?;
             self.get_mut(proc).told = Some((canon.now(), state));
         }
         if let Some((_, state)) = &self.get(proc).told {
@@ -417,9 +417,9 @@ impl LockstepKernel {
         Ok(())
     }
 
-    /// Has a participant say its state for this encoding.
-    fn ask_state(&mut self, proc: Proc, canon: &Canon) -> Result<Vec<u8>, InternalError> {
-        self.tell(proc, &Told::State(canon.now(), canon.is_lasting()))?;
+    /// The state that a participant says when it is asked so.
+    fn ask_state(&mut self, proc: Proc, asks: &Told) -> Result<Vec<u8>, InternalError> {
+        self.tell(proc, asks)?;
         let mut parcel = self.hear(proc, "saying its state")?;
         match self.next(proc, &mut parcel)? {
             Some(Said::State) => self.state_in(proc, &mut parcel),

@@ -62,7 +62,8 @@ pub struct Unit {
     pub shares: bool,
 }
 
-/// Of how many cells that could share a trace, or have polls that were not carried out, one is run all the same, and compared.
+/// Of how many cells that could share a trace, or have polls that were not carried out, one is run all the same, and
+/// compared.
 pub const SAMPLE: u64 = 8;
 
 impl Unit {

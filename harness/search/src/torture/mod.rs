@@ -44,7 +44,8 @@ pub struct Order {
     pub scenario: Scenario,
     /// The stacks, each a cell.
     pub stacks: Vec<String>,
-    /// The stages; each cell runs twice on each, the second time without the polls whose answer is known. The traces are compared with that of the first run on the first stage.
+    /// The stages; each cell runs twice on each, the second time without the polls whose answer is known. The traces are
+    /// compared with that of the first run on the first stage.
     pub stages: Vec<Stage>,
     /// Steps after which a cell is given up.
     pub steps_max: u64,

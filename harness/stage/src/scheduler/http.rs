@@ -7,7 +7,7 @@
 use super::hub::Hub;
 use super::inbox::Input;
 use super::net::{Connection, Kind};
-use super::polls::Exchange;
+use super::polls::{Exchange, Kept};
 use rehang_os::{
     kernel::InternalError,
     os::{Read, Write},
@@ -20,7 +20,6 @@ use rehang_wire::{
     sse, text,
 };
 use serde_json::Value;
-use std::rc::Rc;
 
 /// The host that requests name: without a port, because the port differs from run to run.
 const HOST: &str = "localhost";
@@ -59,7 +58,7 @@ impl Hub<'_> {
         let until = timeout.map(|span| self.now + span);
         let what = Kind::Request { id, status: 0, body: Vec::new(), until };
         let kept = self.poll(id, (method, path, body), timeout)?;
-        if !self.open_connection(who, path, bytes, what, kept)? {
+        if !self.open_connection(who, bytes, what, kept)? {
             self.fail(self.actor, who, id, "refused");
         }
         Ok(id)
@@ -76,7 +75,7 @@ impl Hub<'_> {
         }
         let bytes = request(method, &path, HOST, &headers, b"");
         self.acts()?;
-        self.open_connection(who, &path, bytes, Kind::Events { decoder: sse::Decoder::new() }, None)
+        self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() }, None)
     }
 
     /// Whether the actor whose turn it is will say on its next event stream what it has seen last.
@@ -86,7 +85,7 @@ impl Hub<'_> {
 
     /// Gives an open request up.
     pub fn cancel(&mut self, who: &str, id: u32) -> Result<(), InternalError> {
-        let at = self.net.open.iter().position(|c| matches!(c.what, Kind::Request { id: other, .. } if other == id));
+        let at = self.net.open.iter().position(|c| c.request() == Some(id));
         if let Some(at) = at {
             self.acts()?;
             let connection = self.net.open.remove(at);
@@ -114,10 +113,9 @@ impl Hub<'_> {
     fn open_connection(
         &mut self,
         who: &str,
-        path: &str,
         unsent: Vec<u8>,
         what: Kind,
-        kept: Option<Rc<Exchange>>,
+        kept: Option<Kept>,
     ) -> Result<bool, InternalError> {
         let Some(port) = self.port else { return Ok(false) };
         let handle = match kept.is_none() && self.kernel.has_room(port) {
@@ -128,8 +126,8 @@ impl Hub<'_> {
             },
         };
         let reader = ResponseReader::new();
-        let (seat, who, path, length) = (self.actor, who.into(), path.to_owned(), unsent.len() as u64);
-        self.net.open.push(Connection { handle, port, seat, who, reader, unsent, path, length, came: 0, kept, what });
+        let (seat, who, length) = (self.actor, who.into(), unsent.len() as u64);
+        self.net.open.push(Connection { handle, port, seat, who, reader, unsent, length, came: 0, kept, what });
         Ok(true)
     }
 
@@ -163,11 +161,13 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
                 let (status, body) = match connection.kept {
-                    Some(kept) => (kept.status, kept.body.clone()),
+                    Some(Kept { exchange, .. }) => (exchange.status, exchange.body.clone()),
                     None => {
                         let body = hub.net.bodies.of_text(&text(&body));
                         let (request, answer) = (connection.length, connection.came);
-                        hub.polls.came.push((id, Exchange { status, body: body.clone(), request, answer }));
+                        if hub.polls.is_on {
+                            hub.polls.came.push((id, Exchange { status, body: body.clone(), request, answer }));
+                        }
                         (status, body)
                     }
                 };

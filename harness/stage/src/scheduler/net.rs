@@ -3,13 +3,12 @@
 //! Invariant: a request's number counts the cell's requests from 1 and decides nothing; what is compared of a request
 //! is its place among those that are open.
 
-use super::polls::Exchange;
+use super::polls::Kept;
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical, VTime};
 use rehang_trace::{Json, Name};
 use rehang_wire::{http::ResponseReader, sse};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// All connections of the cell to the agent's server.
 #[derive(Debug, Default)]
@@ -56,13 +55,11 @@ pub(super) struct Connection {
     pub(super) who: Name,
     pub(super) reader: ResponseReader,
     pub(super) unsent: Vec<u8>,
-    /// What a request asks for.
-    pub(super) path: String,
     /// How long the request is and how much of its answer has come, in bytes.
     pub(super) length: u64,
     pub(super) came: u64,
     /// Its answer, if it is a poll that was not sent.
-    pub(super) kept: Option<Rc<Exchange>>,
+    pub(super) kept: Option<Kept>,
     pub(super) what: Kind,
 }
 
@@ -85,8 +82,7 @@ impl Net {
     /// A request as its asker's state holds it: its place among those that are open, from 1; 0 if it is over. Its number
     /// counts all requests of the cell, and decides nothing.
     pub fn place(&self, request: u32) -> u64 {
-        let is_it = |c: &Connection| matches!(c.what, Kind::Request { id, .. } if id == request);
-        self.open.iter().position(is_it).map_or(0, |at| at as u64 + 1)
+        self.open.iter().position(|c| c.request() == Some(request)).map_or(0, |at| at as u64 + 1)
     }
 
     /// The handles that connections hold.
@@ -133,10 +129,9 @@ impl Connection {
             who: _, // not compared: a seat has one name
             reader,
             unsent,
-            path: _,   // not compared: in `unsent` while it matters
             length: _, // not compared: what has come and gone decides nothing
             came: _,   // not compared: as above
-            kept: _,   // not compared: none where a state is written (`Scheduler::write_state`)
+            kept: _,   // not compared: there is none when a state is written (`Hub::send_polls`)
             what,
         } = self;
         canon.flag(handle.is_some()).num(u64::from(*port)).num(*seat as u64).bytes(unsent);

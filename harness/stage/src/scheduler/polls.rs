@@ -42,6 +42,13 @@ pub struct Exchange {
     pub answer: u64,
 }
 
+/// The answer to a poll that is not sent.
+#[derive(Debug)]
+pub struct Kept {
+    pub path: String,
+    pub exchange: Rc<Exchange>,
+}
+
 /// The state of everything outside the scheduler, whatever the time is.
 #[derive(Debug)]
 struct State {
@@ -99,7 +106,7 @@ pub struct PollBook {
 }
 
 impl PollBook {
-    /// Those of a job. Where an order is chosen, what is due may come late, after what was learned of its place: all polls
+    /// Those of a job. If an order is chosen, what is due may come late, after what was learned of its place: all polls
     /// are carried out there.
     pub fn new(job: &Job<'_>) -> PollBook {
         PollBook { is_on: job.polls == Polls::Changed && job.choices.is_empty(), ..PollBook::default() }
@@ -132,7 +139,7 @@ impl Hub<'_> {
         id: u32,
         (method, path, body): (&str, &str, &Value),
         timeout: Option<Span>,
-    ) -> Result<Option<Rc<Exchange>>, InternalError> {
+    ) -> Result<Option<Kept>, InternalError> {
         if !self.polls.is_on {
             return Ok(None);
         }
@@ -163,7 +170,7 @@ impl Hub<'_> {
         if self.polls.is_waiting() {
             let most = self.polls.state.as_ref().map_or(0, |state| state.most);
             if let Some(known) = self.polls.answers.get(path).filter(|_| self.kept().len() < most) {
-                return Ok(Some(Rc::clone(known)));
+                return Ok(Some(Kept { path: path.to_owned(), exchange: Rc::clone(known) }));
             }
             let asked = self.kept();
             self.connect_polls()?;
@@ -177,8 +184,7 @@ impl Hub<'_> {
 
     /// The polls that were not sent: their numbers and paths.
     fn kept(&self) -> Vec<(u32, String)> {
-        let kept = self.net.open.iter().filter(|c| c.kept.is_some());
-        kept.filter_map(|c| Some((c.request()?, c.path.clone()))).collect()
+        self.net.open.iter().filter_map(|c| Some((c.request()?, c.kept.as_ref()?.path.clone()))).collect()
     }
 
     /// Sends the polls that were not sent: something else comes before their answers.
@@ -275,7 +281,7 @@ impl Scheduler<'_, '_> {
         let is_server = chosen == Candidate::Process(hub.agent);
         let answers = hub.polls.is_waiting() && is_server && !hub.polls.is_busy;
         if answers {
-            let kept = || hub.net.open.iter().filter_map(|c| c.kept.as_ref());
+            let kept = || hub.net.open.iter().filter_map(|c| Some(&c.kept.as_ref()?.exchange));
             let (request, answer) = (kept().map(|kept| kept.request).sum(), kept().map(|kept| kept.answer).sum());
             let count = kept().count() as u32;
             hub.polls.saved += u64::from(count);
