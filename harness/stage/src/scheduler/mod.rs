@@ -531,6 +531,14 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         if half == Half::Kernel {
             return self.hub.kernel.canon(canon);
         }
+        // first what most often differs, and costs least: what is left until each deadline
+        for seat in &self.seats {
+            canon.deadline(seat.actor.deadline());
+        }
+        canon.deadline(self.hub.kernel.deadline(self.hub.now));
+        if canon.differs() {
+            return Ok(());
+        }
         self.hub.canon(canon);
         self.spin.canon(canon);
         // empty whenever time may move, but not at a sample of a spin

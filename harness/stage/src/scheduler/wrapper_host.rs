@@ -109,7 +109,7 @@ impl WrapperHost {
                 return Ok(Some(Seen::Children(count)));
             }
             Act::Look => {
-                hub.acts()?;
+                hub.show_polls()?;
                 self.glance.begin(hub);
             }
             Act::FindPid => {

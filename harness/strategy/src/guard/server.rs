@@ -100,18 +100,19 @@ impl Server {
     fn round(&mut self, now: VTime, acts: &mut Vec<Act>) {
         self.next_round = Some(now + EVERY);
         self.found = Found::default();
+        // before anything is asked: what is looked at is the server, and not how it answers
+        self.looking = true;
+        acts.push(Act::Look);
         if self.session.is_empty() {
-            self.looking = true;
-            return acts.push(Act::Look);
+            return;
         }
         let message = Route::Messages { session: &self.session, limit: Some(1) }.sent();
         self.send(Look::Status, Route::Status.sent(), acts);
         self.send(Look::Message, message, acts);
         self.send(Look::Questions, Route::Asks(Ask::Question).sent(), acts);
         self.send(Look::Permissions, Route::Asks(Ask::Permission).sent(), acts);
-        (self.counting, self.looking) = (true, true);
+        self.counting = true;
         acts.push(Act::CountChildren);
-        acts.push(Act::Look);
     }
 
     fn send(&mut self, look: Look, (method, path): (&'static str, String), acts: &mut Vec<Act>) {

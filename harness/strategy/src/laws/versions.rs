@@ -361,7 +361,7 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         "pending-ask(policy=stop, after=2s)",
     ];
     expect![[r#"
-        guard-server: 23847 states, 3 Kill, 67 Report, 67 Settle, 6966 looks, 13933 request; b9c5fd0634772d34
+        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; 1b83824d90621c0a
         pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 35e0c267ef705c64
         pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; acc8024f626db678
         pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69d32e4578318896
