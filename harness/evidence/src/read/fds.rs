@@ -20,16 +20,17 @@ pub fn read(pid: Pid) -> (Vec<Descriptor>, bool) {
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut numbers: Vec<i32> = numbers.take(MAX_FDS).collect();
     numbers.sort_unstable();
-    (numbers.into_iter().filter_map(|fd| descriptor(pid, fd)).collect(), true)
+    let link = |fd| Some((fd, link_of(&path_of(pid, fd))?));
+    let links = numbers.into_iter().map_while(link).filter_map(|(fd, link)| Some((fd, link?)));
+    (links.map(|(fd, link)| descriptor(pid, fd, &link)).collect(), true)
 }
 
 /// All descriptors of a process with what they point to, and nothing else.
 pub fn links(pid: Pid) -> impl Iterator<Item = (i32, PathBuf)> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(MAX_FDS);
-    let link = |entry: fs::DirEntry| match fs::read_link(entry.path()) {
-        // whoever may not read one may read none of them
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
-        link => Some(entry.file_name().to_str().and_then(|name| name.parse().ok()).zip(link.ok())),
+    let link = |entry: fs::DirEntry| {
+        let fd = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        Some(fd.zip(link_of(&entry.path())?))
     };
     entries.map_while(link).flatten()
 }
@@ -63,9 +64,21 @@ pub fn pty_of(device: u32) -> Option<u32> {
     (136..=143).contains(&major).then(|| (major - 136) * 256 + minor)
 }
 
-fn descriptor(pid: Pid, fd: i32) -> Option<Descriptor> {
-    let path = format!("/proc/{pid}/fd/{fd}");
-    let link = super::process::visible(&fs::read_link(&path).ok()?.to_string_lossy());
+/// Where a descriptor's link leads to, `Some(None)` if it is gone; `None` if whoever asks may read none of its process.
+fn link_of(path: &Path) -> Option<Option<PathBuf>> {
+    match fs::read_link(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
+        link => Some(link.ok()),
+    }
+}
+
+fn path_of(pid: Pid, fd: i32) -> PathBuf {
+    format!("/proc/{pid}/fd/{fd}").into()
+}
+
+/// A descriptor whose link leads there.
+fn descriptor(pid: Pid, fd: i32, link: &Path) -> Descriptor {
+    let link = super::process::visible(&link.to_string_lossy());
     let info = info(pid, fd);
     let flags = field(&info, "flags:").and_then(|text| u32::from_str_radix(text, 8).ok());
     let mode = match flags.map(|flags| flags & libc::O_ACCMODE as u32) {
@@ -74,7 +87,7 @@ fn descriptor(pid: Pid, fd: i32) -> Option<Descriptor> {
         Some(2) => Mode::Both,
         _ => Mode::Unknown,
     };
-    Some(Descriptor { fd, mode, what: object(pid, &path, link, &info) })
+    Descriptor { fd, mode, what: object(pid, &path_of(pid, fd), link, &info) }
 }
 
 /// What has no place in a file system, by the name that the kernel gives it.
@@ -95,7 +108,7 @@ fn process(info: &str) -> Object {
     Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) }
 }
 
-fn object(pid: Pid, path: &str, link: String, info: &str) -> Object {
+fn object(pid: Pid, path: &Path, link: String, info: &str) -> Object {
     if let Some(inode) = inode_of(&link, "pipe:[") {
         return Object::Pipe { inode };
     }
@@ -188,9 +201,13 @@ mod tests {
     use std::os::fd::{AsRawFd, OwnedFd};
     use std::process::{Command, Stdio};
 
+    fn of(pid: Pid, fd: i32) -> Option<Descriptor> {
+        link_of(&path_of(pid, fd)).flatten().map(|link| descriptor(pid, fd, &link))
+    }
+
     /// A descriptor of this process.
     fn own(fd: &impl AsRawFd) -> Descriptor {
-        descriptor(std::process::id() as Pid, fd.as_raw_fd()).unwrap()
+        of(std::process::id() as Pid, fd.as_raw_fd()).unwrap()
     }
 
     #[test]
@@ -296,7 +313,7 @@ mod tests {
         assert_eq!(inode_and_kind(pid, fifo.as_raw_fd()), Some((inode, true)));
         let file = tempfile::tempfile().unwrap();
         assert_eq!(inode_and_kind(pid, file.as_raw_fd()), Some((file.metadata().unwrap().ino(), false)));
-        assert_eq!((inode_and_kind(pid, -1), descriptor(pid, -1)), (None, None));
+        assert_eq!((inode_and_kind(pid, -1), of(pid, -1)), (None, None));
         assert!(links(pid).any(|(fd, link)| fd == fifo.as_raw_fd() && link.to_str() == Some(&path)));
         assert_eq!(links(Pid::MAX).count(), 0);
     }
@@ -327,7 +344,7 @@ mod tests {
         let shell = Staged::at_terminal(Command::new("sh").args(["-c", "exec cat </dev/tty"]), &path);
         shell.is_in(libc::SYS_read);
         super::super::staged::until(|| {
-            let fd = descriptor(shell.pid(), 0)?;
+            let fd = of(shell.pid(), 0)?;
             (fd.what == Object::Tty { path: "/dev/tty".to_owned(), index: Some(index) }).then_some(())
         });
         let device = |major: u32, minor: u32| libc::makedev(major, minor);

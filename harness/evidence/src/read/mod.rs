@@ -73,13 +73,13 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     if snapshot.tree.is_empty() {
         return Err(SnapshotError::NoProcess(snapshot.roots[0]));
     }
-    let own = process::net_namespace(snapshot.reader.pid);
-    snapshot.sockets = net::sockets(snapshot.tree.values(), own, &mut snapshot.lacks);
+    let mut tables = net::Tables::new(process::net_namespace(snapshot.reader.pid));
+    snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
     snapshot.locks = locks::read(&snapshot.tree);
     let others = around(&mut snapshot, &all, &tree);
     if !snapshot.around.is_empty() {
         // those around it may wait for a peer
-        let of_others = net::sockets(snapshot.around.values(), own, &mut Vec::new());
+        let of_others = tables.sockets(snapshot.around.values(), &mut Vec::new());
         snapshot.sockets.extend(of_others);
     }
     unseen(&mut snapshot, &all, &others);

@@ -12,51 +12,68 @@ use crate::data::{Family, Lack, Object, Process, Socket};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-/// The sockets of these processes and their peers.
-pub fn sockets<'a>(
-    tree: impl Iterator<Item = &'a Process>,
+/// The socket tables of one snapshot, by network namespace; each is read once, when it is first needed.
+pub struct Tables {
     own_namespace: u64,
-    lacks: &mut Vec<Lack>,
-) -> BTreeMap<u64, Socket> {
-    let mut held: BTreeSet<u64> = BTreeSet::new();
-    let mut namespaces: BTreeMap<u64, i32> = BTreeMap::new();
-    for process in tree {
-        let sockets = process.fds.iter().filter_map(|fd| match fd.what {
-            Object::Socket { inode } => Some(inode),
-            _ => None,
-        });
-        let before = held.len();
-        held.extend(sockets);
-        if held.len() > before {
-            namespaces.entry(process.namespaces.net).or_insert(process.pid);
-        }
+    read: BTreeMap<u64, BTreeMap<u64, Socket>>,
+}
+
+impl Tables {
+    /// None has been read yet. `own_namespace` is the one that this process is in, 0 if that is not known.
+    pub fn new(own_namespace: u64) -> Tables {
+        Tables { own_namespace, read: BTreeMap::new() }
     }
-    let mut all: BTreeMap<u64, Socket> = BTreeMap::new();
-    // a process may hold sockets of a namespace that it has left: our own namespace is always asked too
-    if !held.is_empty() && own_namespace != 0 {
-        all.extend(diag::all().unwrap_or_default());
-    }
-    for (namespace, pid) in namespaces {
-        if namespace == own_namespace {
-            continue;
-        }
-        match within(pid, diag::all) {
-            Some(Ok(sockets)) => all.extend(sockets),
-            _ => {
-                lacks.push(Lack {
-                    what: format!("how long the connections of {pid} have been silent, and who is at their other end"),
-                    remedy: format!(
-                        "it is in another network namespace, which only root may enter: sudo rehang why {pid}"
-                    ),
-                });
-                all.extend(table::all(pid));
+
+    /// The sockets of these processes and their peers.
+    pub fn sockets<'a>(
+        &mut self,
+        processes: impl Iterator<Item = &'a Process>,
+        lacks: &mut Vec<Lack>,
+    ) -> BTreeMap<u64, Socket> {
+        let mut held: BTreeSet<u64> = BTreeSet::new();
+        let mut namespaces: BTreeMap<u64, i32> = BTreeMap::new();
+        for process in processes {
+            let sockets = process.fds.iter().filter_map(|fd| match fd.what {
+                Object::Socket { inode } => Some(inode),
+                _ => None,
+            });
+            let before = held.len();
+            held.extend(sockets);
+            if held.len() > before {
+                namespaces.entry(process.namespaces.net).or_insert(process.pid);
             }
         }
+        // a process may hold sockets of a namespace that it has left: our own namespace is always asked too
+        if !held.is_empty() && self.own_namespace != 0 {
+            namespaces.insert(self.own_namespace, 0);
+        }
+        for (namespace, pid) in namespaces {
+            self.read.entry(namespace).or_insert_with(|| {
+                let mut table = match namespace == self.own_namespace {
+                    true => diag::all().unwrap_or_default(),
+                    false => of_another(pid, lacks),
+                };
+                match_tcp_peers(&mut table);
+                table
+            });
+        }
+        let socket = |inode: &u64| self.read.values().find_map(|table| table.get(inode));
+        let peers = held.iter().filter_map(|inode| socket(inode)?.peer);
+        let wanted: BTreeSet<u64> = held.iter().copied().chain(peers).collect();
+        wanted.iter().filter_map(socket).map(|found| (found.inode, found.clone())).collect()
     }
-    match_tcp_peers(&mut all);
-    let peers: BTreeSet<u64> = held.iter().filter_map(|inode| all.get(inode)?.peer).collect();
-    all.retain(|inode, _| held.contains(inode) || peers.contains(inode));
-    all
+}
+
+/// The sockets of a network namespace that this process, which is in another one, holds sockets of.
+fn of_another(pid: i32, lacks: &mut Vec<Lack>) -> BTreeMap<u64, Socket> {
+    if let Some(Ok(sockets)) = within(pid, diag::all) {
+        return sockets;
+    }
+    lacks.push(Lack {
+        what: format!("how long the connections of {pid} have been silent, and who is at their other end"),
+        remedy: format!("it is in another network namespace, which only root may enter: sudo rehang why {pid}"),
+    });
+    table::all(pid)
 }
 
 /// Runs `f` on a thread that has entered the network namespace of a process; `None`: it may not enter it, or no thread
@@ -148,7 +165,7 @@ mod tests {
         let own = crate::read::process::net_namespace(std::process::id() as i32);
         let of = |processes: &[Process], own: u64| {
             let mut lacks = Vec::new();
-            let found = sockets(processes.iter(), own, &mut lacks);
+            let found = Tables::new(own).sockets(processes.iter(), &mut lacks);
             (found.into_keys().collect::<Vec<_>>(), lacks.len())
         };
         let both = {
@@ -172,7 +189,7 @@ mod tests {
         // our own namespace may not be known
         assert_eq!(of(&[holder(first, own, &[one])], 0), (vec![], 1));
         let mut lacks = Vec::new();
-        sockets([holder(first, own + 1, &[one])].iter(), own, &mut lacks);
+        Tables::new(own).sockets([holder(first, own + 1, &[one])].iter(), &mut lacks);
         assert!(
             lacks[0].what.contains(&format!("connections of {first}"))
                 && lacks[0].remedy.ends_with(&format!("why {first}"))
@@ -188,7 +205,7 @@ mod tests {
         let own = std::process::id() as i32;
         let namespace = crate::read::process::net_namespace(own);
         let mut lacks = Vec::new();
-        let found = sockets([holder(own, namespace, &[inode])].iter(), 0, &mut lacks);
+        let found = Tables::new(0).sockets([holder(own, namespace, &[inode])].iter(), &mut lacks);
         assert!(found.contains_key(&inode));
         let entered = within(own, || 7);
         assert!(matches!(entered, Some(7) | None));
