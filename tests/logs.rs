@@ -13,7 +13,7 @@ use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::select::Selection;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Scenario, Stage};
+use rehang_scenario::{Scenario, Stage};
 use rehang_trace::ndjson;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -107,12 +107,7 @@ fn recordings(pool: &Pool, folder: &str) -> Result<(), Failed> {
 }
 
 fn unit_of(scenario: &Scenario, control: Option<&Scenario>) -> Unit {
-    let wanted = Wanted {
-        id: "imported".to_owned(),
-        strategy: "none".to_owned(),
-        arm: Arm::Main,
-        expect: scenario.expect[0].clone(),
-    };
+    let wanted = Wanted::new("imported", "none", scenario.expect[0].clone());
     let stages = [Stage::Sim, Stage::Lockstep];
     Unit { control: control.cloned(), ..Unit::of("imported", scenario, &stages, vec![wanted]) }
 }

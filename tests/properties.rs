@@ -176,12 +176,7 @@ fn stacks(scenario: &Scenario) -> Vec<&'static str> {
 }
 
 fn unit(scenario: &Scenario, stacks: &[&str]) -> Unit {
-    let cell = |stack: &&str| Wanted {
-        id: format!("random::{stack}"),
-        strategy: (*stack).to_owned(),
-        arm: Arm::Main,
-        expect: Expect::completes(Arm::Main),
-    };
+    let cell = |stack: &&str| Wanted::new(format!("random::{stack}"), *stack, Expect::completes(Arm::Main));
     Unit::of("random", scenario, &[Stage::Sim], stacks.iter().map(cell).collect())
 }
 

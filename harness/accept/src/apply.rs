@@ -6,7 +6,7 @@
 use crate::content::content;
 use crate::plan::Proposal;
 use crate::rules::{At, Board, Rules, Scope, end, products};
-use rehang_scenario::{Arm, CellId, Expect, Expected};
+use rehang_scenario::{Arm, CellId, Expect, Expected, Orders};
 use std::collections::BTreeSet;
 
 /// Puts a proposal into the rules, and into what the board wants. `commented`: the rules of the file that have a
@@ -197,6 +197,9 @@ fn narrowed_of(new: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option
     rule.strategies.retain(|name| !idle(&|place| board.means(name, &place.id.strategy)));
     rule.terminals.retain(|terminal| !idle(&|place| place.id.terminal == *terminal));
     rule.seeds.retain(|seed| !idle(&|place| place.id.order.seed == *seed));
-    rule.orders.retain(|order| !idle(&|place| place.id.order == *order));
+    if let Orders::Named(orders) = &rule.orders {
+        let stay = orders.iter().filter(|order| !idle(&|place| place.id.order == **order));
+        rule.orders = stay.cloned().collect::<Vec<_>>().into();
+    }
     new
 }

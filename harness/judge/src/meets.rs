@@ -110,25 +110,26 @@ fn unsaid(verdict: &Verdict, says: &[String]) -> Option<String> {
 
 fn outcome(verdict: &Verdict, baseline: Option<&Verdict>, expected: &Expected) -> Option<(What, String)> {
     let is = &verdict.outcome;
-    let (meets, wanted, hang) = match expected {
-        Expected::Completed => (*is == Outcome::Completed, "completed".to_owned(), false),
-        Expected::Failed => (matches!(is, Outcome::Failed { .. }), "failed".to_owned(), false),
-        Expected::Hung(on) => {
-            (matches!(is, Outcome::Hung { blocked_on, .. } if blocked_on.word() == on), format!("hung on {on}"), true)
+    let meets = match expected {
+        Expected::Completed => *is == Outcome::Completed,
+        Expected::Failed => matches!(is, Outcome::Failed { .. }),
+        Expected::Hung(on) => matches!(is, Outcome::Hung { blocked_on, .. } if blocked_on.word() == on),
+        Expected::Undecided => is.is_undecided(),
+        Expected::Stopped(by) => matches!(is, Outcome::Stopped { cause } if cause == by),
+        Expected::AsNone => baseline.is_some_and(|none| same(is, &none.outcome)),
+    };
+    if meets {
+        return None;
+    }
+    let (wanted, hang) = match (expected, baseline) {
+        (Expected::AsNone, None) => ("the outcome of none, which did not run".to_owned(), true),
+        (Expected::AsNone, Some(none)) => {
+            (format!("{} as under none", none.outcome.describe()), none.outcome.is_hung())
         }
-        Expected::Undecided => (is.is_undecided(), "undecided".to_owned(), false),
-        Expected::Stopped(by) => {
-            (matches!(is, Outcome::Stopped { cause } if cause == by), format!("stopped by {by}"), false)
-        }
-        Expected::AsNone => match baseline {
-            None => (false, "the outcome of none, which did not run".to_owned(), true),
-            Some(none) => {
-                (same(is, &none.outcome), format!("{} as under none", none.outcome.describe()), none.outcome.is_hung())
-            }
-        },
+        (expected, _) => (expected.to_string(), matches!(expected, Expected::Hung(_))),
     };
     let what = if is.is_hung() && !hang { What::UnexpectedHang } else { What::Outcome };
-    (!meets).then(|| (what, format!("expected {wanted}, got {}", is.describe())))
+    Some((what, format!("expected {wanted}, got {}", is.describe())))
 }
 
 /// The same outcome: a hang on the same thing, however it is proved (a poll makes a lasso of a deadlock); a stop by the

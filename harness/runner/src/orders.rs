@@ -8,7 +8,7 @@ use rehang_judge::Verdict;
 use rehang_judge::meets::meets;
 use rehang_scenario::cells::CellId;
 use rehang_scenario::{Arm, Expect, Order, Scenario, Span, Stage, Terminal};
-use rehang_search::orders::{Cell, Explored, Limits, explore};
+use rehang_search::orders::{Cell, Explored, Found, Limits, explore};
 use rehang_stage::threads::in_parallel;
 use rehang_stage::{Job, Proofs, Setting, judged};
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ struct Asked {
     arm: Arm,
     /// What the file expects under each of its seeds.
     expects: Vec<Expect>,
+    /// What it expects under some order that no seed gives.
+    in_some_order: Vec<Expect>,
 }
 
 /// The orders of one cell.
@@ -45,11 +47,18 @@ pub struct CellOrders {
     pub id: String,
     /// What came of them.
     pub explored: Explored,
-    /// Whether the file expects each verdict that was found, under one of its seeds.
+    /// Whether the file expects each verdict that was found, under one of its seeds or under some order.
     pub is_expected: bool,
+    /// What the file expects under some order, and none has. Not known of a cell that was only sampled.
+    pub missing: Vec<Expect>,
 }
 
 impl CellOrders {
+    /// Whether all of it is as the file expects.
+    pub fn is_as_expected(&self) -> bool {
+        self.is_expected && self.missing.is_empty()
+    }
+
     /// Whether its verdict depends on the order.
     pub fn depends(&self) -> bool {
         self.explored.found.len() > 1
@@ -78,16 +87,16 @@ pub fn groups(units: &[Unit]) -> Vec<Group> {
         };
         let group = groups.entry((unit.name.clone(), unit.terminal.name())).or_insert_with(new);
         for wanted in &unit.cells {
-            let Wanted { id, strategy, arm, expect } = wanted;
-            match group.cells.iter_mut().find(|cell| cell.strategy == *strategy && cell.arm == *arm) {
-                Some(cell) => cell.expects.push(expect.clone()),
-                None => group.cells.push(Asked {
-                    id: id.clone(),
-                    strategy: strategy.clone(),
-                    arm: *arm,
-                    expects: vec![expect.clone()],
-                }),
-            }
+            let Wanted { id, strategy, arm, expect, in_some_order } = wanted;
+            let known = group.cells.iter().position(|cell| cell.strategy == *strategy && cell.arm == *arm);
+            let place = known.unwrap_or_else(|| {
+                let (id, strategy, expects, in_some_order) = (id.clone(), strategy.clone(), Vec::new(), Vec::new());
+                group.cells.push(Asked { id, strategy, arm: *arm, expects, in_some_order });
+                group.cells.len() - 1
+            });
+            let cell = &mut group.cells[place];
+            cell.expects.push(expect.clone());
+            cell.in_some_order.extend(in_some_order.iter().cloned());
         }
     }
     groups.into_values().collect()
@@ -153,16 +162,19 @@ impl Group {
                 let cell = Cell { job: job(&cell.strategy), setting: setting(*healthy), none: &baselines };
                 explore(&cell, limits)
             });
-            let is_expected = explored.found.iter().all(|found| {
-                let fits = |verdict: &Verdict| {
-                    cell.expects
-                        .iter()
-                        .any(|expect| baselines.iter().any(|none| meets(verdict, Some(none), expect).is_empty()))
-                };
+            let meets = |found: &Found, expect: &Expect| {
+                let fits =
+                    |verdict: &Verdict| baselines.iter().any(|none| meets(verdict, Some(none), expect).is_empty());
                 found.verdict.as_ref().is_some_and(fits)
-            });
+            };
+            let expects = || cell.expects.iter().chain(&cell.in_some_order);
+            let is_expected = explored.found.iter().all(|found| expects().any(|expect| meets(found, expect)));
+            let mut missing = cell.in_some_order.clone();
+            // the first is the seed's own
+            missing
+                .retain(|expect| explored.is_whole && !explored.found.iter().skip(1).any(|found| meets(found, expect)));
             watch(&cell.id);
-            done.push(CellOrders { id: cell.id.clone(), explored, is_expected });
+            done.push(CellOrders { id: cell.id.clone(), explored, is_expected, missing });
         }
     }
 }

@@ -91,6 +91,8 @@ pub struct Cell<'a> {
     pub expect: &'a Expect,
     /// The rule in the variant's scenario that says so; `None` if a control arm must simply complete.
     pub rule: Option<usize>,
+    /// What must come out under some order that no seed gives, each under its own.
+    pub in_some_order: Vec<&'a Expect>,
 }
 
 /// A cell that is left out, with the file's reason.
@@ -129,14 +131,19 @@ pub fn cells<'a>(family: &'a Family, catalogue: &dyn Catalogue) -> Cells<'a> {
                     return;
                 }
                 let id = matrix.id(&family.name, place);
+                let expects = &variant.scenario.expect;
+                let in_some_order = || matrix.in_some_order(place).map(|rule| &expects[rule]).collect();
                 match found {
                     Found::Skip(i) => all.skipped.push(Skipped { id, because: &matrix.scenario.skip[i].because }),
                     Found::Rule(Some(rule)) => {
-                        let expect = &variant.scenario.expect[rule];
-                        all.cells.push(Cell { id, scenario: matrix.scenario, expect, rule: Some(rule) });
+                        let (scenario, expect) = (matrix.scenario, &expects[rule]);
+                        let in_some_order = in_some_order();
+                        all.cells.push(Cell { id, scenario, expect, rule: Some(rule), in_some_order });
                     }
                     Found::Rule(None) if matrix.arm == Arm::Control => {
-                        all.cells.push(Cell { id, scenario: matrix.scenario, expect: control_expect(), rule: None });
+                        let (scenario, expect) = (matrix.scenario, control_expect());
+                        let in_some_order = in_some_order();
+                        all.cells.push(Cell { id, scenario, expect, rule: None, in_some_order });
                     }
                     Found::Rule(None) => all.uncovered.push(id),
                 }
@@ -203,7 +210,8 @@ impl<'a> Matrix<'a> {
         };
         let rules = variant.scenario.expect.iter().enumerate();
         let mut orders: Vec<Order> = scenario.seeds.iter().copied().map(Order::from).collect();
-        for order in variant.scenario.expect.iter().filter(|rule| rule.arm == arm).flat_map(|rule| &rule.orders) {
+        for order in variant.scenario.expect.iter().filter(|rule| rule.arm == arm).flat_map(|rule| rule.orders.named())
+        {
             if !orders.contains(order) {
                 orders.push(order.clone());
             }
@@ -252,13 +260,22 @@ impl<'a> Matrix<'a> {
         if let Some(skip) = skip {
             return Found::Skip(skip);
         }
-        let matching = |(i, speaks): &&(usize, Vec<bool>)| {
-            let rule = &self.variant.scenario.expect[*i];
-            speaks[place.stack]
-                && (rule.terminals.is_empty() || rule.terminals.contains(&place.terminal))
-                && rule.speaks_of(&self.orders[place.order])
-        };
-        Found::Rule(self.rules.iter().find(matching).map(|(i, _)| *i))
+        let order = &self.orders[place.order];
+        Found::Rule(self.rules_of(place).find(|(_, rule)| rule.speaks_of(order)).map(|(i, _)| i))
+    }
+
+    /// The rules for orders that no seed gives, of a cell under a seed.
+    pub(crate) fn in_some_order(&self, place: Place) -> impl Iterator<Item = usize> {
+        let order = &self.orders[place.order];
+        let of_some = self.rules_of(place).filter(|(_, rule)| order.is_plain() && rule.speaks_of_some(order));
+        of_some.map(|(i, _)| i)
+    }
+
+    /// The rules that speak of a stack on a terminal, under whatever orders.
+    fn rules_of(&self, place: Place) -> impl Iterator<Item = (usize, &'a Expect)> {
+        let of_stack = self.rules.iter().filter(move |(_, speaks)| speaks[place.stack]);
+        let rules = of_stack.map(|(i, _)| (*i, &self.variant.scenario.expect[*i]));
+        rules.filter(move |(_, rule)| rule.terminals.is_empty() || rule.terminals.contains(&place.terminal))
     }
 }
 
@@ -392,6 +409,33 @@ mod tests {
             let loaded = crate::load("x.toml", file(orders).as_bytes());
             let problems = format!("{:?}", crate::check(&loaded, &crate::sample::Sample));
             assert!(problems.contains(why), "{orders}: {problems}");
+        }
+    }
+
+    #[test]
+    fn a_rule_for_some_order_adds_no_cell_and_takes_none_from_others() {
+        let rules = |arm: &str, seeds: &str| {
+            format!(
+                "title = \"T\"\nmechanism = \"F1\"\nagent = {{ opencode = {{}} }}\nterminals = [\"null\"]\nseeds = [1, 2]\n\
+                 [[expect]]\narm = \"{arm}\"\nstrategies = [\"none\"]\nseeds = {seeds}\norders = [\"some\"]\n\
+                 outcome = \"failed\"\n[[expect]]\noutcome = \"completed\"\n"
+            )
+        };
+        let family = crate::load("x.toml", rules("main", "[2]").as_bytes()).family.expect("a family");
+        for cell in cells(&family, &crate::sample::Sample).cells {
+            assert_eq!((&cell.expect.outcome, cell.id.order.is_plain()), (&Expected::Completed, true), "{}", cell.id);
+            let is_meant = cell.id.strategy == "none" && cell.id.order.seed == 2;
+            let found: Vec<_> = cell.in_some_order.iter().map(|rule| &rule.outcome).collect();
+            assert_eq!(found, if is_meant { vec![&Expected::Failed] } else { vec![] }, "{}", cell.id);
+        }
+        for (text, why) in [
+            (rules("control", "[2]"), "there is no control arm"),
+            (rules("main", "[7]"), "no cell of this file has the seed 7"),
+            (rules("main", "[]").replace("[\"some\"]", "[\"some\", \"1/3=2\"]"), "`some` stands alone"),
+        ] {
+            let loaded = crate::load("x.toml", text.as_bytes());
+            let problems = format!("{:?}", crate::check(&loaded, &crate::sample::Sample));
+            assert!(problems.contains(why), "{why}: {problems}");
         }
     }
 

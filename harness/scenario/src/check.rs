@@ -10,7 +10,7 @@ use crate::mechanism::{MECHANISMS, mechanism};
 use crate::playable::impossible;
 use crate::problem::{Problem, Problems, Sink, quoted, shown};
 use crate::text::{counted, did_you_mean, suggest};
-use crate::{Arm, BlockedOn, Expect, Expected, Via};
+use crate::{Arm, BlockedOn, Expect, Expected, Orders, Via};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -186,7 +186,7 @@ fn without_control(variant: &Variant, matrices: &[Matrix<'_>], sink: &mut Sink) 
         if let (Found::Rule(Some(rule)), "none") = (found, main.stacks[place.stack].as_str())
             && matches!(variant.scenario.expect[rule].outcome, Expected::Hung(_))
             // what hangs in one order alone has its control in the others
-            && variant.scenario.expect[rule].orders.is_empty()
+            && variant.scenario.expect[rule].orders == Orders::Plain
         {
             hung.get_or_insert(rule);
         }
@@ -256,13 +256,17 @@ impl Usage {
         matrix.each(|place, found| match found {
             Found::Skip(i) => self.use_rule(variant.span_of(&format!("skip.{i}"))),
             Found::Rule(Some(i)) => {
-                self.use_rule(variant.span_of(&format!("expect.{i}")));
+                let of_some = matrix.in_some_order(place);
+                of_some.chain([i]).for_each(|i| self.use_rule(variant.span_of(&format!("expect.{i}"))));
                 if matrix.stacks[place.stack] == "none" && variant.scenario.expect[i].outcome == Expected::AsNone {
                     as_none.insert(i);
                 }
             }
             Found::Rule(None) if matrix.arm == Arm::Main => uncovered.push(place),
-            Found::Rule(None) => {}
+            Found::Rule(None) => {
+                let of_some = matrix.in_some_order(place);
+                of_some.for_each(|i| self.use_rule(variant.span_of(&format!("expect.{i}"))));
+            }
         });
         for i in as_none {
             let span = variant.span_of(&format!("expect.{i}.outcome"));
@@ -343,7 +347,7 @@ impl Usage {
             let message = format!("no cell of this file has the seed {seed}");
             self.word(matrix, path, &format!("seeds.{j}"), used, message, "not among `seeds`".to_owned());
         }
-        for (j, order) in rule.orders.iter().enumerate() {
+        for (j, order) in rule.orders.named().iter().enumerate() {
             let used = matrix.scenario.seeds.contains(&order.seed) && !order.is_plain();
             let label = match order.is_plain() {
                 true => "it has no choice at a tie: name it in `seeds`",

@@ -3,7 +3,7 @@
 //! Invariant: the words of a file are those of the report.
 
 use crate::model::Terminal;
-use crate::order::Order;
+use crate::order::{Order, OrderError};
 use crate::policy::Policy;
 use crate::time::Span;
 use schemars::JsonSchema;
@@ -26,10 +26,10 @@ pub struct Expect {
     /// Seeds; all if none is named.
     #[serde(default)]
     pub seeds: Vec<u64>,
-    /// Orders with choices at ties, as `rehang run --orders` prints them (`1/16=2`): each adds a cell of its own.
+    /// Orders with choices at ties, as `rehang run --orders` prints them (`1/16=2`): each adds a cell of its own. Or
+    /// `["some"]`: `rehang run --orders` finds this under some order that no seed gives, in each cell that the rule covers.
     #[serde(default)]
-    #[schemars(with = "Vec<String>")]
-    pub orders: Vec<Order>,
+    pub orders: Orders,
     /// The outcome.
     pub outcome: Expected,
     /// The proof of a hang.
@@ -62,11 +62,20 @@ pub struct Expect {
 impl Expect {
     /// Whether it speaks of cells under this order: one with choices has to be named.
     pub fn speaks_of(&self, order: &Order) -> bool {
-        match (self.orders.is_empty(), order.is_plain()) {
-            (true, true) => self.seeds.is_empty() || self.seeds.contains(&order.seed),
-            (false, false) => self.orders.contains(order),
+        match (&self.orders, order.is_plain()) {
+            (Orders::Plain, true) => self.is_of_seed(order),
+            (Orders::Named(orders), false) => orders.contains(order),
             _ => false,
         }
+    }
+
+    /// Whether it says what comes of cells of this order's seed under some order that no seed gives.
+    pub fn speaks_of_some(&self, order: &Order) -> bool {
+        self.orders == Orders::Some && self.is_of_seed(order)
+    }
+
+    fn is_of_seed(&self, order: &Order) -> bool {
+        self.seeds.is_empty() || self.seeds.contains(&order.seed)
     }
 
     /// A rule for all cells of an arm: they complete with nothing broken.
@@ -76,7 +85,7 @@ impl Expect {
             strategies: Vec::new(),
             terminals: Vec::new(),
             seeds: Vec::new(),
-            orders: Vec::new(),
+            orders: Orders::Plain,
             outcome: Expected::Completed,
             proof: None,
             within: None,
@@ -86,6 +95,71 @@ impl Expect {
             told: Vec::new(),
             says: Vec::new(),
             gets: Vec::new(),
+        }
+    }
+}
+
+/// The orders of which a rule speaks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+#[schemars(with = "Vec<String>")]
+pub enum Orders {
+    /// Those that seeds give.
+    #[default]
+    Plain,
+    /// These, with choices at ties.
+    Named(Vec<Order>),
+    /// Some order that no seed gives.
+    Some,
+}
+
+/// Why words name no orders.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OrdersError {
+    /// One of them is no order.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// The word for some order is beside others.
+    #[error("`{}` stands alone: write a rule of its own for orders that are named", Orders::SOME)]
+    Mixed,
+}
+
+impl Orders {
+    /// The word of files for [`Orders::Some`].
+    pub const SOME: &str = "some";
+
+    /// The orders that are named.
+    pub fn named(&self) -> &[Order] {
+        match self {
+            Orders::Named(orders) => orders,
+            Orders::Plain | Orders::Some => &[],
+        }
+    }
+}
+
+impl From<Vec<Order>> for Orders {
+    fn from(orders: Vec<Order>) -> Orders {
+        if orders.is_empty() { Orders::Plain } else { Orders::Named(orders) }
+    }
+}
+
+impl TryFrom<Vec<String>> for Orders {
+    type Error = OrdersError;
+
+    fn try_from(words: Vec<String>) -> Result<Orders, OrdersError> {
+        if words.iter().any(|word| word == Orders::SOME) {
+            return if words.len() == 1 { Ok(Orders::Some) } else { Err(OrdersError::Mixed) };
+        }
+        let orders: Vec<Order> = words.iter().map(|word| word.parse()).collect::<Result<_, _>>()?;
+        Ok(orders.into())
+    }
+}
+
+impl From<Orders> for Vec<String> {
+    fn from(orders: Orders) -> Vec<String> {
+        match orders {
+            Orders::Some => vec![Orders::SOME.to_owned()],
+            orders => orders.named().iter().map(Order::to_string).collect(),
         }
     }
 }
@@ -236,6 +310,19 @@ pub enum Expected {
     /// The same as under the strategy `none`.
     #[serde(rename = "as none")]
     AsNone,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expected::Completed => f.write_str("completed"),
+            Expected::Failed => f.write_str("failed"),
+            Expected::Hung(on) => write!(f, "hung on {on}"),
+            Expected::Stopped(by) => write!(f, "stopped by {by}"),
+            Expected::Undecided => f.write_str("undecided"),
+            Expected::AsNone => f.write_str("as none"),
+        }
+    }
 }
 
 /// How a hang is proved.

@@ -14,7 +14,7 @@ use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::{Unit, Wanted};
 use rehang_scenario::text::{counted, took as duration_of};
-use rehang_scenario::{Arm, Scenario, Span, Stage};
+use rehang_scenario::{Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
 use rehang_search::side_by_side::{Found, ROUND};
 use rehang_search::{CaseError, Finding, SideBySide, cover, file};
@@ -169,12 +169,9 @@ impl Explore {
         let stages = [Stage::Sim, Stage::Lockstep];
         let units = scenarios.iter().enumerate().map(|(at, scenario)| {
             let stacks = rehang_search::explore::stacks(&scenario.agent, self.against.as_deref());
-            let wanted = stacks.into_iter().map(|strategy| Wanted {
-                id: format!("{at}::{strategy}"),
-                strategy,
-                arm: Arm::Main,
-                expect: rehang_search::case::any_end(),
-            });
+            let wanted = stacks
+                .into_iter()
+                .map(|strategy| Wanted::new(format!("{at}::{strategy}"), strategy, rehang_search::case::any_end()));
             let unit = Unit::of("explored", scenario, &stages, wanted.collect());
             Unit { steps_max: rehang_search::explore::STEPS, ..unit }
         });

@@ -12,8 +12,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_runner::orders::{CellOrders, Group, cells_of, groups, run};
 use rehang_runner::unit::CellAnswer;
-use rehang_scenario::Stage;
 use rehang_scenario::text::{counted, duration, took};
+use rehang_scenario::{Expect, Stage};
 use rehang_search::orders::{Found, Inevitable, Limits, ORDERS};
 use rehang_stage::LATE;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub struct Orders {
     /// On sim, in every order of what happens at the same virtual time: does the verdict depend on it?
     ///
     /// Compared are the verdict, harm, truth and invariants; times are given as a range. Exit code 1: a verdict depends on
-    /// the order, and the file expects one of them under none of its seeds.
+    /// the order and the file does not say so, or it says so and no order has that verdict.
     #[arg(long)]
     pub orders: bool,
     /// With `--orders`: the most runs of a cell. A cell with more orders is sampled.
@@ -73,7 +73,7 @@ pub fn report(
         sums.add(cell);
         match as_json {
             true => writeln!(out, "{}", row(cell))?,
-            false if !cell.depends() && sums.sampled > SAMPLED_LISTED => {}
+            false if !cell.depends() && cell.missing.is_empty() && sums.sampled > SAMPLED_LISTED => {}
             false => print(out, select, cell)?,
         }
     }
@@ -122,16 +122,24 @@ fn counted_cells(cells: u64) -> String {
     counted(usize::try_from(cells).unwrap_or(usize::MAX), "cell")
 }
 
-/// A cell that depends on the order, or has too many of them; nothing of one that does not.
+/// A cell that depends on the order, or should, or has too many of them; nothing of any other.
 fn print(out: &mut dyn Write, select: &Select, cell: &CellOrders) -> std::io::Result<()> {
-    if !cell.depends() {
-        return match cell.explored.is_whole {
-            true => Ok(()),
-            false => writeln!(out, "{}  {}", cell.id, said(cell)),
-        };
+    if !cell.depends() && cell.explored.is_whole && cell.missing.is_empty() {
+        return Ok(());
     }
-    let known = if cell.is_expected { ", as the file expects" } else { "" };
+    let known = if cell.depends() && cell.is_as_expected() { ", as the file expects" } else { "" };
     writeln!(out, "{}  {}{known}", cell.id, said(cell))?;
+    for rule in &cell.missing {
+        let some = rehang_scenario::Orders::SOME;
+        writeln!(
+            out,
+            "    {}: no order has it; narrow the rule with `orders = [\"{some}\"]`, or take it out",
+            text(rule)
+        )?;
+    }
+    if !cell.depends() {
+        return Ok(());
+    }
     for found in &cell.explored.found {
         writeln!(out, "    {:<12} {}{}", found.order.to_string(), class(found), picks(found))?;
     }
@@ -179,6 +187,13 @@ fn class(found: &Found) -> String {
         broken => format!(", breaks {}", broken.join(", ")),
     };
     format!("{}{score}{broken}", found.class.outcome)
+}
+
+/// What a rule expects, in the words of [`class`].
+fn text(rule: &Expect) -> String {
+    let broken: Vec<&str> = rule.breaks.iter().map(|broken| broken.name()).collect();
+    let broken = if broken.is_empty() { String::new() } else { format!(", breaks {}", broken.join(", ")) };
+    format!("{}{broken}", rule.outcome)
 }
 
 /// Who runs before whom under an order.
@@ -232,7 +247,8 @@ fn row(cell: &CellOrders) -> Value {
         "whole": explored.is_whole,
         "about": explored.about.filter(|about| about.is_finite()),
         "depends": cell.depends(),
-        "expected": cell.is_expected,
+        "expected": cell.is_as_expected(),
+        "missing": cell.missing.iter().map(text).collect::<Vec<_>>(),
         "ends_ms": [explored.ends.0.0, explored.ends.1.0],
         "inevitable_ms": explored.inevitable.map(|inevitable| match inevitable {
             Inevitable::FromTheStart => 0,
@@ -261,11 +277,9 @@ impl Sums {
         self.orders += u64::from(cell.explored.orders);
         self.states += cell.explored.states as u64;
         self.faults += usize::from(cell.explored.found.iter().any(|found| found.verdict.is_none()));
+        self.unexpected += usize::from(!cell.is_as_expected());
         match (cell.depends(), cell.explored.is_whole) {
-            (true, _) => {
-                self.depend += 1;
-                self.unexpected += usize::from(!cell.is_expected);
-            }
+            (true, _) => self.depend += 1,
             (false, true) => self.independent += 1,
             (false, false) => self.sampled += 1,
         }
@@ -292,7 +306,7 @@ impl Sums {
         writeln!(
             out,
             "{} in {orders} orders and {states} states, {}: {independent} independent of the order, {sampled} sampled \
-             without a difference, {depend} depend on it ({unexpected} of them not as the file expects)",
+             without a difference, {depend} depend on it; {unexpected} not as the file expects",
             counted(*cells, "cell"),
             took(lasted),
         )?;

@@ -404,7 +404,7 @@ fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, 
 fn differs(pool: &Pool, case: &Case) -> Option<String> {
     use rehang_runner::unit::{Unit, Wanted};
     let expect = case.scenario.expect.first()?.clone();
-    let cell = Wanted { id: "case".to_owned(), strategy: case.stack.clone(), arm: rehang_scenario::Arm::Main, expect };
+    let cell = Wanted::new("case", &case.stack, expect);
     let unit = Unit::of("case", &case.scenario, Where::Both.stages(), vec![cell]);
     pool.submit::<Unit, rehang_runner::unit::Answer>(&unit).ok()?.cells.into_iter().find_map(|cell| cell.differs)
 }

@@ -85,6 +85,46 @@ fn what_depends_on_the_order_is_printed_with_its_choices() {
 }
 
 #[test]
+fn what_comes_in_some_order_is_found_or_missed() {
+    let file = |outcome: &str| {
+        format!(
+            r#"
+title = "A person answers at the moment at which a strategy gives up"
+mechanism = "F4"
+agent = {{ opencode = {{ as = "1.2.15", mode = "serve" }} }}
+terminals = ["null"]
+turns = [
+  {{ ask = [{{ question = "Which?", options = [{{ label = "a" }}, {{ label = "b" }}] }}] }},
+  {{ say = "Done." }},
+]
+people = [{{ via = "http", after = "10m", does = {{ answer = ["a"] }} }}]
+[[expect]]
+strategies = ["blind-timeout"]
+orders = ["some"]
+outcome = {outcome}
+[[expect]]
+strategies = ["blind-timeout"]
+outcome = "completed"
+breaks = ["rejected-without-cause", "harm", "attributed-to-user"]
+[[expect]]
+outcome = "completed"
+"#
+        )
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("race.toml");
+    for (outcome, code, said) in [
+        ("\"completed\"", 0, ", as the file expects"),
+        ("{ stopped = \"idle\" }", 1, "stopped by idle: no order has it; narrow the rule"),
+    ] {
+        std::fs::write(&path, file(outcome)).expect("a file");
+        let out = rehang(&["run", "--orders", "--strategy", "blind-timeout", &path.to_string_lossy()]);
+        assert_eq!(out.status.code(), Some(code), "{outcome}: {}", text(&out.stdout));
+        assert!(text(&out.stdout).contains(said), "{outcome}: {}", text(&out.stdout));
+    }
+}
+
+#[test]
 fn a_hang_is_shown_with_the_moment_from_which_it_is_inevitable() {
     let out = rehang(&["show", "--orders", "--stage", "sim", "--exact", "question/claude-two-at-once::none::pipe::1"]);
     let said = text(&out.stdout);

@@ -121,6 +121,16 @@ pub struct Wanted {
     pub arm: Arm,
     /// What must come out.
     pub expect: Expect,
+    /// What must come out under some order that no seed gives, each under its own: for the exploration of orders alone.
+    #[serde(skip)]
+    pub in_some_order: Vec<Expect>,
+}
+
+impl Wanted {
+    /// A cell of the main arm.
+    pub fn new(id: impl Into<String>, strategy: impl Into<String>, expect: Expect) -> Wanted {
+        Wanted { id: id.into(), strategy: strategy.into(), arm: Arm::Main, expect, in_some_order: Vec::new() }
+    }
 }
 
 /// What came out of a unit.
@@ -270,6 +280,7 @@ pub fn units<'a>(
             strategy: cell.id.strategy.clone(),
             arm: cell.id.arm,
             expect: expected(cell.expect),
+            in_some_order: cell.in_some_order.iter().map(|rule| expected(rule)).collect(),
         });
     }
     units

@@ -30,11 +30,9 @@ fn unit(stages: &[Stage]) -> Unit {
     let scenario = &family.variants[0].scenario;
     let rule =
         |stack: &str| scenario.expect.iter().find(|rule| rule.strategies.is_empty() || rule.strategies == [stack]);
-    let wanted = STACKS.map(|stack| Wanted {
-        id: format!("healthy::{stack}::null::1"),
-        strategy: stack.to_owned(),
-        arm: Arm::Main,
-        expect: expected(rule(stack).expect("a rule")),
+    let wanted = STACKS.map(|stack| {
+        let expect = expected(rule(stack).expect("a rule"));
+        Wanted::new(format!("healthy::{stack}::null::1"), stack, expect)
     });
     let mut unit = Unit::of("healthy", scenario, stages, wanted.to_vec());
     unit.share();

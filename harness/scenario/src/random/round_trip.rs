@@ -38,16 +38,20 @@ impl Rng {
         if all.is_empty() { vec![Terminal::Null] } else { all }
     }
 
+    fn orders(&mut self) -> Vec<Order> {
+        self.some(0, 1, |s| {
+            let choice = TieChoice { tie: 1 + s.below(99) as u32, pick: 2 + s.below(3) as u16 };
+            Order::from(s.below(9) as u64).then(choice).expect("its only choice")
+        })
+    }
+
     fn rule(&mut self) -> Expect {
         Expect {
             arm: self.pick(&[Arm::Main, Arm::Control]),
             strategies: self.some(0, 1, Rng::text),
             terminals: self.terminals(),
             seeds: self.some(0, 1, |s| s.below(9) as u64),
-            orders: self.some(0, 1, |s| {
-                let choice = TieChoice { tie: 1 + s.below(99) as u32, pick: 2 + s.below(3) as u16 };
-                Order::from(s.below(9) as u64).then(choice).expect("its only choice")
-            }),
+            orders: if self.one_in(4) { Orders::Some } else { self.orders().into() },
             outcome: match self.below(6) {
                 0 => Expected::Completed,
                 1 => Expected::Failed,

@@ -15,7 +15,7 @@ use rehang_os::sim::SimKernel;
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::text::one_of;
-use rehang_scenario::{Arm, BlockedOn, Scenario, Span, Stage, to_toml};
+use rehang_scenario::{BlockedOn, Scenario, Span, Stage, to_toml};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Read, Write};
@@ -223,7 +223,7 @@ pub fn tried(imported: &Imported) -> Tried {
     }
     let row = |scenario: &Scenario| -> Result<Row, String> {
         let expect = scenario.expect.first().cloned().ok_or("no rule")?;
-        let wanted = Wanted { id: "imported".to_owned(), strategy: "none".to_owned(), arm: Arm::Main, expect };
+        let wanted = Wanted::new("imported", "none", expect);
         let unit = Unit::of("imported", scenario, &[Stage::Sim], vec![wanted]);
         let answer = unit::run(&unit, &mut |_| Ok(Box::new(SimKernel::new(rehang_fakes::program))));
         let cell = answer.cells.into_iter().next().ok_or("no cell ran")?;
