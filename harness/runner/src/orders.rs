@@ -11,6 +11,7 @@ use rehang_scenario::{Arm, Expect, Order, Scenario, Span, Stage, Terminal};
 use rehang_search::orders::{Cell, Explored, Found, Limits, explore};
 use rehang_stage::threads::in_parallel;
 use rehang_stage::{Job, Proofs, Setting, judged};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The baseline.
@@ -96,7 +97,9 @@ pub fn groups(units: &[Unit]) -> Vec<Group> {
             });
             let cell = &mut group.cells[place];
             cell.expects.push(expect.clone());
-            cell.in_some_order.extend(in_some_order.iter().cloned());
+            let new = in_some_order.iter().filter(|rule| !cell.in_some_order.contains(rule));
+            let new: Vec<Expect> = new.cloned().collect();
+            cell.in_some_order.extend(new);
         }
     }
     groups.into_values().collect()
@@ -111,6 +114,8 @@ pub fn cells_of(groups: &[Group]) -> usize {
 /// order of the cells' names.
 pub fn run(groups: &[Group], limits: Limits, jobs: usize, watch: &(dyn Fn(&str) + Sync)) -> Vec<CellOrders> {
     let mut all: Vec<(&Group, Vec<CellOrders>)> = groups.iter().map(|group| (group, Vec::new())).collect();
+    // the large ones first, so that no thread waits for one at the end
+    all.sort_by_key(|(group, _)| Reverse(group.cells.len()));
     in_parallel(jobs, &mut all, |(group, done)| {
         let mut healthy = Span::ZERO;
         for arm in [Arm::Control, Arm::Main] {
@@ -162,19 +167,25 @@ impl Group {
                 let cell = Cell { job: job(&cell.strategy), setting: setting(*healthy), none: &baselines };
                 explore(&cell, limits)
             });
-            let meets = |found: &Found, expect: &Expect| {
-                let fits =
-                    |verdict: &Verdict| baselines.iter().any(|none| meets(verdict, Some(none), expect).is_empty());
-                found.verdict.as_ref().is_some_and(fits)
-            };
-            let expects = || cell.expects.iter().chain(&cell.in_some_order);
-            let is_expected = explored.found.iter().all(|found| expects().any(|expect| meets(found, expect)));
-            let mut missing = cell.in_some_order.clone();
-            // the first is the seed's own
-            missing
-                .retain(|expect| explored.is_whole && !explored.found.iter().skip(1).any(|found| meets(found, expect)));
             watch(&cell.id);
-            done.push(CellOrders { id: cell.id.clone(), explored, is_expected, missing });
+            done.push(cell.compared(explored, &baselines));
         }
+    }
+}
+
+impl Asked {
+    /// What was found beside what the file expects.
+    fn compared(&self, explored: Explored, baselines: &[Verdict]) -> CellOrders {
+        let meets = |found: &Found, expect: &Expect| {
+            let fits = |verdict: &Verdict| baselines.iter().any(|none| meets(verdict, Some(none), expect).is_empty());
+            found.verdict.as_ref().is_some_and(fits)
+        };
+        let expects = || self.expects.iter().chain(&self.in_some_order);
+        let is_expected = explored.found.iter().all(|found| expects().any(|expect| meets(found, expect)));
+        let mut missing = self.in_some_order.clone();
+        // the first is the seed's own
+        let is_found = |expect: &Expect| explored.found.iter().skip(1).any(|found| meets(found, expect));
+        missing.retain(|expect| explored.is_whole && !is_found(expect));
+        CellOrders { id: self.id.clone(), explored, is_expected, missing }
     }
 }
