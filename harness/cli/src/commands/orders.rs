@@ -127,7 +127,11 @@ fn print(out: &mut dyn Write, select: &Select, cell: &CellOrders) -> std::io::Re
     if !cell.depends() && cell.explored.is_whole && cell.missing.is_empty() {
         return Ok(());
     }
-    let known = if cell.depends() && cell.is_as_expected() { ", as the file expects" } else { "" };
+    let known = match cell.depends() {
+        true if cell.is_as_expected() => ", as the file expects",
+        true if !cell.is_expected => ", and the file does not say so",
+        _ => "",
+    };
     writeln!(out, "{}  {}{known}", cell.id, said(cell))?;
     for rule in &cell.missing {
         let some = rehang_scenario::Orders::SOME;
@@ -265,6 +269,8 @@ struct Sums {
     independent: usize,
     depend: usize,
     unexpected: usize,
+    /// Those of them that depend on the order although the file does not say so.
+    unsaid: usize,
     sampled: usize,
     faults: usize,
     orders: u64,
@@ -278,6 +284,7 @@ impl Sums {
         self.states += cell.explored.states as u64;
         self.faults += usize::from(cell.explored.found.iter().any(|found| found.verdict.is_none()));
         self.unexpected += usize::from(!cell.is_as_expected());
+        self.unsaid += usize::from(cell.depends() && !cell.is_expected);
         match (cell.depends(), cell.explored.is_whole) {
             (true, _) => self.depend += 1,
             (false, true) => self.independent += 1,
@@ -294,7 +301,7 @@ impl Sums {
     }
 
     fn print(&self, out: &mut dyn Write, as_json: bool, lasted: Duration) -> std::io::Result<()> {
-        let Sums { cells, independent, depend, unexpected, sampled, faults, orders, states } = self;
+        let Sums { cells, independent, depend, unexpected, unsaid: _, sampled, faults, orders, states } = self;
         if as_json {
             let summary = json!({ "summary": {
                 "cells": cells, "independent": independent, "depend": depend, "unexpected": unexpected,
@@ -310,6 +317,10 @@ impl Sums {
             counted(*cells, "cell"),
             took(lasted),
         )?;
+        if self.unsaid > 0 {
+            let some = rehang_scenario::Orders::SOME;
+            writeln!(out, "A file says so by a rule with an order from above, or with `orders = [\"{some}\"]`.")?;
+        }
         match faults {
             0 => Ok(()),
             faults => writeln!(out, "{} with an internal error under some order", counted(*faults, "cell")),
