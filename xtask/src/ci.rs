@@ -4,6 +4,7 @@ use crate::tools::{self, Profile};
 use crate::{chromium, mutate, pictures};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use xshell::{Shell, cmd};
 
 /// How many orders of a cell are played: those with the fewest choices, in which most of what depends on one shows it. All
@@ -24,7 +25,7 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     // one after the other: some tests play what spins, and others what must not be held up for long
     // the tests share traces, as `rehang run` does: here each cell is run
     println!("$ rehang run --stage both --no-share");
-    let code = tools::code(std::process::Command::from(cmd!(sh, "{rehang} run --stage both --no-share")).status());
+    let code = tools::code(Command::from(cmd!(sh, "{rehang} run --stage both --no-share")).status());
     let code = code.max(first_orders(sh, &rehang)?);
     // in crates without an example in their docs `cargo test` does not look for one
     cmd!(sh, "cargo test --workspace --doc --quiet").run()?;
@@ -40,13 +41,13 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
 fn first_orders(sh: &Shell, rehang: &Path) -> xshell::Result<u8> {
     println!("$ rehang run --orders --orders-max {ORDERS}");
     let max = ORDERS.to_string();
-    let out = cmd!(sh, "{rehang} run --orders --orders-max {max}").quiet().ignore_status().output()?;
-    let said = String::from_utf8_lossy(&out.stdout);
-    match out.status.success() {
-        true => println!("{}", said.lines().last().unwrap_or_default()),
-        false => println!("{said}"),
-    }
-    Ok(tools::code(Ok(out.status)))
+    let mut run = Command::from(cmd!(sh, "{rehang} run --orders --orders-max {max}"));
+    // how far it is, and what is wrong with a file, is said at once
+    let out = run.stderr(Stdio::inherit()).output();
+    let said = out.as_ref().map_or(String::new(), |out| String::from_utf8_lossy(&out.stdout).into_owned());
+    let code = tools::code(out.map(|out| out.status));
+    println!("{}", if code == 0 { said.lines().last().unwrap_or_default() } else { &said });
+    Ok(code)
 }
 
 /// The first package of the command and its fakes that the tests need with other features, and so with everything above it

@@ -97,9 +97,11 @@ pub fn groups(units: &[Unit]) -> Vec<Group> {
             });
             let cell = &mut group.cells[place];
             cell.expects.push(expect.clone());
-            let new = in_some_order.iter().filter(|rule| !cell.in_some_order.contains(rule));
-            let new: Vec<Expect> = new.cloned().collect();
-            cell.in_some_order.extend(new);
+            for rule in in_some_order {
+                if !cell.in_some_order.contains(rule) {
+                    cell.in_some_order.push(rule.clone());
+                }
+            }
         }
     }
     groups.into_values().collect()

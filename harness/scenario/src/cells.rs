@@ -131,21 +131,15 @@ pub fn cells<'a>(family: &'a Family, catalogue: &dyn Catalogue) -> Cells<'a> {
                     return;
                 }
                 let id = matrix.id(&family.name, place);
-                let expects = &variant.scenario.expect;
-                let in_some_order = || matrix.in_some_order(place).map(|rule| &expects[rule]).collect();
                 match found {
                     Found::Skip(i) => all.skipped.push(Skipped { id, because: &matrix.scenario.skip[i].because }),
-                    Found::Rule(Some(rule)) => {
-                        let (scenario, expect) = (matrix.scenario, &expects[rule]);
-                        let in_some_order = in_some_order();
-                        all.cells.push(Cell { id, scenario, expect, rule: Some(rule), in_some_order });
+                    Found::Rule(None) if matrix.arm == Arm::Main => all.uncovered.push(id),
+                    Found::Rule(rule) => {
+                        let rules = &variant.scenario.expect;
+                        let expect = rule.map_or(control_expect(), |rule| &rules[rule]);
+                        let in_some_order = matrix.in_some_order(place).map(|rule| &rules[rule]).collect();
+                        all.cells.push(Cell { id, scenario: matrix.scenario, expect, rule, in_some_order });
                     }
-                    Found::Rule(None) if matrix.arm == Arm::Control => {
-                        let (scenario, expect) = (matrix.scenario, control_expect());
-                        let in_some_order = in_some_order();
-                        all.cells.push(Cell { id, scenario, expect, rule: None, in_some_order });
-                    }
-                    Found::Rule(None) => all.uncovered.push(id),
                 }
             });
         }

@@ -253,19 +253,20 @@ impl Usage {
         }
         let mut uncovered = Vec::new();
         let mut as_none = BTreeSet::new();
-        matrix.each(|place, found| match found {
-            Found::Skip(i) => self.use_rule(variant.span_of(&format!("skip.{i}"))),
-            Found::Rule(Some(i)) => {
-                let of_some = matrix.in_some_order(place);
-                of_some.chain([i]).for_each(|i| self.use_rule(variant.span_of(&format!("expect.{i}"))));
-                if matrix.stacks[place.stack] == "none" && variant.scenario.expect[i].outcome == Expected::AsNone {
-                    as_none.insert(i);
-                }
+        matrix.each(|place, found| {
+            if let Found::Rule(_) = found {
+                matrix.in_some_order(place).for_each(|i| self.use_rule(variant.span_of(&format!("expect.{i}"))));
             }
-            Found::Rule(None) if matrix.arm == Arm::Main => uncovered.push(place),
-            Found::Rule(None) => {
-                let of_some = matrix.in_some_order(place);
-                of_some.for_each(|i| self.use_rule(variant.span_of(&format!("expect.{i}"))));
+            match found {
+                Found::Skip(i) => self.use_rule(variant.span_of(&format!("skip.{i}"))),
+                Found::Rule(Some(i)) => {
+                    self.use_rule(variant.span_of(&format!("expect.{i}")));
+                    if matrix.stacks[place.stack] == "none" && variant.scenario.expect[i].outcome == Expected::AsNone {
+                        as_none.insert(i);
+                    }
+                }
+                Found::Rule(None) if matrix.arm == Arm::Main => uncovered.push(place),
+                Found::Rule(None) => {}
             }
         });
         for i in as_none {

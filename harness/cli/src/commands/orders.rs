@@ -186,18 +186,19 @@ fn rounded(about: f64) -> String {
 /// What some orders have in common, in a few words.
 fn class(found: &Found) -> String {
     let score = found.class.score.map_or(String::new(), |score| format!(", {}", score.word()));
-    let broken = match found.class.broken.as_slice() {
-        [] => String::new(),
-        broken => format!(", breaks {}", broken.join(", ")),
-    };
-    format!("{}{score}{broken}", found.class.outcome)
+    format!("{}{score}{}", found.class.outcome, breaks(&found.class.broken))
 }
 
 /// What a rule expects, in the words of [`class`].
 fn text(rule: &Expect) -> String {
+    let within = rule.within.map_or(String::new(), |within| format!(" within {within}"));
     let broken: Vec<&str> = rule.breaks.iter().map(|broken| broken.name()).collect();
-    let broken = if broken.is_empty() { String::new() } else { format!(", breaks {}", broken.join(", ")) };
-    format!("{}{broken}", rule.outcome)
+    format!("{}{within}{}", rule.outcome, breaks(&broken))
+}
+
+/// The broken invariants of a verdict, if there are any.
+fn breaks(broken: &[&str]) -> String {
+    if broken.is_empty() { String::new() } else { format!(", breaks {}", broken.join(", ")) }
 }
 
 /// Who runs before whom under an order.
