@@ -14,6 +14,7 @@ mod heard;
 pub mod kind;
 mod look;
 mod read;
+mod shells;
 mod tools;
 
 pub use data::{Pid, Snapshot};

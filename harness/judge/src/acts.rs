@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that a strategy says is read here. [`Index::ended_by`] says who ended an ask.
 
-use crate::index::{Act, At, Did, Does, Index, Request};
+use crate::index::{Act, At, Did, Does, Index, Process, Request};
 use rehang_scenario::{Span, VTime};
 use rehang_trace::{
     Trace, What,
@@ -21,6 +21,8 @@ pub enum Deed<'a> {
     Withheld,
     /// It sent a signal that ends the agent.
     Signalled,
+    /// It sent a signal that ends a process below the agent, and none to the agent.
+    EndedPart,
     /// It aborted a session or a model's stream.
     Aborted,
     /// It closed the agent's stdin, or hung up its terminal.
@@ -52,7 +54,8 @@ pub fn deeds<'a>(index: &Index<'a>) -> Vec<Done<'a>> {
 
 fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
     match act.what {
-        Did::Signal(..) => ends_agent(index, act).then_some(Deed::Signalled),
+        Did::Signal(..) if ends_agent(index, act) => Some(Deed::Signalled),
+        Did::Signal(sig, _) => (is_end(sig) && lives(index, act.at) && !ends_agent_too(index, act)).then_some(Deed::EndedPart),
         Did::Request(id) => aborts(index.requests.get(id)?).then_some(Deed::Aborted),
         Did::Closed => Some(Deed::ClosedStdin),
         Did::Inside("abort-stream") => Some(Deed::Aborted),
@@ -110,7 +113,7 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
     let by_either = || matches!(actor(act.who), Actor::Strategy | Actor::Person);
     match act.what {
         Did::Signal(sig, to) => {
-            matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
+            is_end(sig)
                 && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent)
                 && by_either()
         }
@@ -118,6 +121,23 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
         Did::Acts(what) => matches!(first_word(what), "stop" | "hang-up") && actor(act.who) == Actor::Person,
         _ => false,
     }
+}
+
+/// Whether a signal is meant to end a process.
+fn is_end(signal: &str) -> bool {
+    matches!(signal, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
+}
+
+/// Whether an agent lives.
+fn lives(index: &Index<'_>, at: At) -> bool {
+    let is_agent = |role: &str| Role::of(role).is_some_and(Role::is_agent);
+    let living = |process: &Process<'_>| process.began <= at && process.ended.is_none_or(|(ended, _)| at < ended);
+    index.processes.iter().any(|(role, process)| is_agent(role) && living(process))
+}
+
+/// Whether a strategy that signals a process below the agent signals the agent in the same instant.
+fn ends_agent_too(index: &Index<'_>, part: &Act<'_>) -> bool {
+    index.acts.iter().any(|act| (act.who, act.at.t) == (part.who, part.at.t) && ends_agent(index, act))
 }
 
 /// Whether a request aborts a session. Of all other requests no response is read: most are polls, with long answers.

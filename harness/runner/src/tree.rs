@@ -87,14 +87,15 @@ pub fn above() -> Vec<i32> {
 /// Sends a signal to each of them that is still the process that was looked at.
 pub fn signal(all: &[Below], signal: Signal) {
     for process in all {
-        if let Some(fd) = still(process) {
+        if let Some(fd) = hold(process) {
             // one that has ended meanwhile needs no signal
             let _ = pidfd_send_signal(&fd, signal);
         }
     }
 }
 
-fn still(process: &Below) -> Option<OwnedFd> {
+/// A descriptor of the process that was looked at; `None` if it has ended, or its number belongs to another one.
+pub fn hold(process: &Below) -> Option<OwnedFd> {
     let pid = Pid::from_raw(process.pid)?;
     let fd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
     // checked after the pidfd is open: it is the same process if its parent is the same, or has become this process
@@ -111,7 +112,7 @@ pub fn await_ends(limit: Duration, does: &dyn Fn(&[Below])) {
         reap();
         let left = below();
         does(&left);
-        let fds: Vec<OwnedFd> = left.iter().filter_map(still).collect();
+        let fds: Vec<OwnedFd> = left.iter().filter_map(hold).collect();
         let rest = limit.saturating_sub(began.elapsed());
         if left.is_empty() || rest.is_zero() {
             return;

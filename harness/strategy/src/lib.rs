@@ -264,6 +264,8 @@ pub enum Whom {
     /// The agent's process and all that it started, including those in groups and sessions of their own and those whose
     /// parents have ended.
     Tree,
+    /// A process below the agent, and all processes below that one: the agent itself goes on.
+    Part(Pid),
     /// The processes that hold its output open: of a run that is over all others were left on purpose.
     Holders,
 }
@@ -404,6 +406,8 @@ pub struct Intent {
 pub enum Intended {
     /// End the process and all processes below it.
     End,
+    /// End a process below it, so that it goes on.
+    EndPart,
     /// Close its stdin, if that is a pipe.
     CloseStdin,
     /// Take the run as over, and end the processes that still hold its streams.

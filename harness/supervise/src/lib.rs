@@ -11,6 +11,7 @@ mod evidence;
 mod host;
 mod last_line;
 mod look;
+mod part;
 mod start;
 mod tell;
 
@@ -168,6 +169,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         typed: Vec::new(),
         typing: true,
         grace: order.grace,
+        parts: Vec::new(),
     };
     supervisor.tell_start(names);
     supervisor.carry_out(&steps);
@@ -265,6 +267,8 @@ struct Supervisor {
     /// Our terminal still gives keys.
     typing: bool,
     grace: Duration,
+    /// The processes of parts that were ended.
+    parts: Vec<part::Held>,
 }
 
 impl Supervisor {
@@ -358,9 +362,13 @@ impl Supervisor {
             "INT" => (Sig::SIGINT, Signal::INT),
             _ => (Sig::SIGTERM, Signal::TERM),
         };
+        if let Whom::Part(pid) = whom {
+            return self.signal_part(name, of_tree, pid);
+        }
         self.look_before();
         self.tell_signal(name);
         match whom {
+            Whom::Part(_) => {}
             Whom::Process => self.send(signal, false),
             Whom::Group => self.send(signal, true),
             Whom::Tree | Whom::Holders => tree::signal(&tree::below(), of_tree),

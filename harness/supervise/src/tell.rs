@@ -116,6 +116,7 @@ impl Supervisor {
         let of_strategies = self.host.intent().and_then(|(by, intent)| {
             let does = match intent.does {
                 Intended::End => "end",
+                Intended::EndPart => "end-part",
                 Intended::TakeAsOver => "take-as-over",
                 Intended::CloseStdin => return None,
             };
@@ -152,6 +153,11 @@ impl Supervisor {
 
     /// A signal is about to be sent to the command's group.
     pub(super) fn tell_signal(&mut self, signal: &'static str) {
+        self.tell_signal_to(signal, &tree::below());
+    }
+
+    /// A signal is about to be sent to these processes.
+    pub(super) fn tell_signal_to(&mut self, signal: &'static str, all: &[Below]) {
         if self.events.is_none() {
             return;
         }
@@ -164,7 +170,7 @@ impl Supervisor {
             cause: policy.detected.unwrap_or_default(),
             text: policy.text.unwrap_or_default(),
             constants: policy.constants,
-            processes: tree::below().iter().map(called).collect(),
+            processes: all.iter().map(called).collect(),
         };
         self.tell(&act);
     }

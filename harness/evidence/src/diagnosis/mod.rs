@@ -9,6 +9,7 @@ mod evidence;
 mod finding;
 pub mod graph;
 mod rules;
+mod smallest;
 #[cfg(test)]
 pub(crate) mod tests;
 mod view;
@@ -74,6 +75,10 @@ pub struct Diagnosis {
     /// It is hung, and each of those that were asked about is closed in: nobody who is alive or out of sight can end what
     /// it waits for ([`Graph::is_closed_in`]).
     pub closed_in: bool,
+    /// The processes below the agent of which the end, each with all processes below it, would let the agent go on; empty
+    /// if it is not hung, or if only the end of the whole run would do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Pid>,
     /// One sentence.
     pub sentence: String,
     /// What would end it.
@@ -120,7 +125,9 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         best.verdict = Verdict::Hung;
         best = best.because("whoever could send a key waits for it, or for nothing that is alive");
     }
+    let parts = if best.verdict == Verdict::Hung { smallest::parts(view, &best) } else { Vec::new() };
     Diagnosis {
+        parts,
         verdict: best.verdict,
         signature: best.signature.to_owned(),
         mechanism: best.mechanism.map(str::to_owned),

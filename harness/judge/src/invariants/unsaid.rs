@@ -45,6 +45,7 @@ fn what(deed: &Deed<'_>) -> String {
         Deed::Preempted(call) => format!("answered call `{call}` before it became an ask"),
         Deed::Withheld => "withheld a tool".to_owned(),
         Deed::Signalled => "sent the agent a signal to end".to_owned(),
+        Deed::EndedPart => "ended a process below the agent".to_owned(),
         Deed::Aborted => "aborted a session".to_owned(),
         Deed::ClosedStdin => "closed the agent's stdin".to_owned(),
     }
@@ -56,7 +57,7 @@ fn lacks(view: &View<'_>, done: &Done<'_>) -> Option<String> {
         Deed::Ask(id) => view.index.asks.iter().find(|ask| ask.id == id).map_or(VTime::ZERO, |ask| ask.opened.t),
         Deed::Preempted(_) | Deed::Withheld => done.at.t,
         // a TERM is reported once, and the KILL after it belongs to the same end
-        Deed::Signalled | Deed::Aborted | Deed::ClosedStdin => begin(view, done.at),
+        Deed::Signalled | Deed::EndedPart | Deed::Aborted | Deed::ClosedStdin => begin(view, done.at),
     };
     let reports = view.index.reports.iter();
     let mut reports = reports.filter(|(who, at, _)| same_strategy(who, done.by) && from <= at.t && at.t <= done.at.t);

@@ -12,6 +12,8 @@ use super::polls::PollBook;
 use super::ports::Ports;
 use super::spin::Burned;
 use rehang_actors::PROMPT;
+use rehang_evidence::Pid;
+use rehang_os::tables::proc_of;
 use rehang_os::{
     kernel::{Also, Handle, InternalError, Kernel, Launch, Proc, Streams},
     os::{Exit, Sig, Write},
@@ -325,6 +327,15 @@ impl<'w> Hub<'w> {
         holders.sort_unstable();
         holders.dedup();
         self.signal_each(who, holders, sig)
+    }
+
+    /// Sends a signal to a process of a look and to all processes below it, in the order of starts.
+    pub fn signal_part(&mut self, who: &str, pid: Pid, sig: Sig) -> Result<(), InternalError> {
+        let snapshot = self.evidence_now();
+        let part = snapshot.tree.keys().filter(|member| **member == pid || snapshot.descends(**member, pid));
+        let mut part: Vec<Proc> = part.filter_map(|member| proc_of(*member)).collect();
+        part.sort_unstable();
+        self.signal_each(who, part, sig)
     }
 
     fn signal_each(&mut self, who: &str, all: Vec<Proc>, sig: Sig) -> Result<(), InternalError> {

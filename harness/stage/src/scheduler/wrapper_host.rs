@@ -81,6 +81,7 @@ impl WrapperHost {
                     Whom::Group => hub.signal(name, true, sig)?,
                     Whom::Tree => hub.signal_tree(name, sig)?,
                     Whom::Holders => hub.signal_holders(name, sig)?,
+                    Whom::Part(pid) => hub.signal_part(name, pid, sig)?,
                 }
             }
             Act::Write(bytes) => hub.write_stdin(self.typist.as_deref().unwrap_or(name), &bytes)?,

@@ -1,7 +1,8 @@
 //! Ours: the stack that harms nothing and misses the fewest hangs.
 //!
 //! It sits outside. It looks at the agent's processes as `rehang why` does, and ends a state that no healthy run
-//! stays in, each finding after its own limit ([`standing`]); a run that is over is taken as over (a result is there
+//! stays in, each finding after its own limit ([`standing`]): first the [part](parts) below the agent that hangs, so that
+//! the agent goes on by its own error path, and the run only if that changes nothing; a run that is over is taken as over (a result is there
 //! and the process lingers, another process holds a pipe, the server is idle and the event was lost); stdin that nobody
 //! writes to is closed. An ask is never answered and never refused: the run is stopped, and the report says why. Whoever builds the agent can add the part [inside](asks): a question that nobody can be
 //! asked is then not asked, and the run goes on.
@@ -10,6 +11,7 @@
 //! be at work: builds, slow models and people are silent for long.
 
 mod asks;
+pub mod parts;
 mod process;
 mod said;
 mod server;

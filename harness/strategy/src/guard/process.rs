@@ -4,6 +4,7 @@
 //! output that nobody has read is never taken for whole; a line that was said a moment ago is not new, so neither a
 //! ticker nor a retry passes for work ([`super::said`]); a terminal is never hung up; silence ends nothing without a look.
 
+use super::parts::PartEnds;
 use super::report;
 use super::said::{self, Recent};
 use super::standing::{Finding, Limit, Standing, may_work};
@@ -59,6 +60,7 @@ pub(super) struct Process {
     exit: Option<i32>,
     ending: Option<Ending>,
     standing: Standing,
+    parts: PartEnds,
 }
 
 /// The steps of ending a process.
@@ -151,6 +153,7 @@ impl Process {
             exit: None,
             ending: None,
             standing: Standing::default(),
+            parts: PartEnds::default(),
         }
     }
 
@@ -227,8 +230,13 @@ impl Process {
 
     /// What a look has found, and what that leads to.
     fn intent_of_finding(&self) -> Option<Intent> {
-        let (Finding { limit, pid, .. }, since, at) = self.standing.intent()?;
-        let does = if self.closes(limit) { Intended::CloseStdin } else { Intended::End };
+        let (found, since, at) = self.standing.intent()?;
+        let Finding { limit, pid, .. } = found;
+        let does = match () {
+            () if self.closes(found.limit) => Intended::CloseStdin,
+            () if self.parts.may_end(found) => Intended::EndPart,
+            () => Intended::End,
+        };
         let (cause, text) = (limit.signature.to_owned(), limit.why.to_owned());
         Some(Intent { does, cause, text, pid: Some(pid), since, at })
     }
@@ -241,6 +249,8 @@ impl Process {
             Plan::TakeAsOver => (Intended::TakeAsOver, "pipe-held", HELD_TEXT.to_owned(), STEP),
             Plan::LeaveUnread => (Intended::TakeAsOver, "unread", self.unread(), self.times.quiet),
             Plan::End(why) => (Intended::End, why.cause(), why.text(&self.times), why.limit(&self.times)),
+            // what it is ended for is known only once it has lasted, and is announced as what a look has found
+            Plan::EndPart(_) => return None,
             Plan::GoOn => ending.map(|why| (Intended::End, why.cause(), why.text(&self.times), STEP))?,
         };
         let since = VTime(at.0.saturating_sub(limit.as_ms()));
@@ -266,6 +276,7 @@ impl Process {
         self.standing.see(now, diagnosis, &self.times);
         match self.standing.due(now) {
             Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
+            Some(found) if self.parts.may_end(found) => self.carry_out(now, Plan::EndPart(found), acts),
             Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
             None => self.due(now, acts),
         }
@@ -301,7 +312,12 @@ impl Process {
                 acts.push(Act::Report(Policy { cause, ..report }));
                 self.ending = Some(Ending { steps: 0, next: now, why });
                 self.standing.over();
+                self.parts.over();
                 self.go_on(now, acts);
+            }
+            Plan::EndPart(found) => {
+                self.parts.begin(now, found, acts);
+                self.standing.moved(now);
             }
             Plan::GoOn => self.go_on(now, acts),
             Plan::LeaveUnread => {
@@ -360,6 +376,7 @@ impl Process {
         self.exit = Some(code);
         self.moved = now;
         self.standing.over();
+        self.parts.over();
         match &self.ending {
             // it is over; the processes that it left get no time of their own here (`supervise` gives them the grace)
             Some(ending) if ending.has_signalled() => {
@@ -380,6 +397,8 @@ enum Plan {
     /// Nothing was written to it for this long.
     CloseStdin(Span),
     End(Why),
+    /// What hangs below the agent is ended, and the agent goes on.
+    EndPart(Finding),
     GoOn,
     TakeAsOver,
     LeaveUnread,
@@ -416,6 +435,7 @@ impl Strategy for Process {
             }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),
             Seen::Tick => {
+                self.parts.tick(now, acts);
                 self.due(now, acts);
                 self.standing.tick(now, acts);
             }
@@ -425,7 +445,7 @@ impl Strategy for Process {
 
     fn deadline(&self) -> Option<VTime> {
         let planned = self.plan().map(|(at, _)| at);
-        [planned, self.standing.deadline()].into_iter().flatten().min()
+        [planned, self.standing.deadline(), self.parts.deadline()].into_iter().flatten().min()
     }
 
     fn intent(&self) -> Option<Intent> {
@@ -461,8 +481,10 @@ impl Strategy for Process {
             exit,
             ending,
             standing,
+            parts,
         } = self;
         standing.canon(canon, times);
+        parts.canon(canon);
         canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin).flag(*looking);
         if *running {
             // If it does not run, these are not read, and a start sets them. Of a look counts whether it is this moment's.

@@ -5,6 +5,7 @@
 //! a finished turn; guard never answers or refuses an open ask; any change in the last message, in streamed metadata
 //! too, starts the limits anew, and only what is new puts off the end of a silent run.
 
+use super::parts::PartEnds;
 use super::report;
 use super::said::{self, Recent};
 use super::standing::{Finding, Lasting, may_work};
@@ -48,6 +49,7 @@ pub(super) struct Server {
     recent: Recent,
     /// What looks at its processes find.
     lasting: Lasting,
+    parts: PartEnds,
     /// When a look at its processes last found something that may be at work.
     worked: VTime,
     over: bool,
@@ -113,6 +115,11 @@ impl Server {
         self.send(Look::Permissions, Route::Asks(Ask::Permission).sent(), acts);
         self.counting = true;
         acts.push(Act::CountChildren);
+    }
+
+    /// When the next round is due; `None` while one is under way, or if the run is over.
+    fn round_is_due(&self) -> Option<VTime> {
+        self.next_round.filter(|_| !self.over && !self.counting && !self.looking && self.flying.is_empty())
     }
 
     fn send(&mut self, look: Look, (method, path): (&'static str, String), acts: &mut Vec<Act>) {
@@ -187,7 +194,15 @@ impl Server {
         };
         let meaning = meaning.filter(|meaning| now.since(self.since) >= meaning.limit);
         let Some(meaning) = meaning.or_else(idle) else { return };
+        let part = stands.filter(|found| found.limit.signature == meaning.cause && self.parts.may_end(*found));
+        if let Some(found) = part {
+            self.parts.begin(now, found, acts);
+            self.since = now;
+            self.lasting.restart(now);
+            return;
+        }
         self.over = true;
+        self.parts.over();
         let why = match &meaning.settled {
             Settled::Completed(_) => "the turn is finished, and its client was not told",
             Settled::Stopped(_, why) | Settled::Failed(why) => why,
@@ -286,7 +301,12 @@ impl Strategy for Server {
                 self.session.clone_from(session);
                 self.begin(now);
             }
-            Seen::Tick if self.deadline().is_some_and(|at| now >= at) => self.round(now, acts),
+            Seen::Tick => {
+                self.parts.tick(now, acts);
+                if self.round_is_due().is_some_and(|at| now >= at) {
+                    self.round(now, acts);
+                }
+            }
             Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, &**body)), acts),
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
@@ -307,7 +327,7 @@ impl Strategy for Server {
     }
 
     fn deadline(&self) -> Option<VTime> {
-        self.next_round.filter(|_| !self.over && !self.counting && !self.looking && self.flying.is_empty())
+        [self.round_is_due(), self.parts.deadline()].into_iter().flatten().min()
     }
 
     fn bound(&self, _: &Facts) -> Option<Span> {
@@ -329,9 +349,11 @@ impl Strategy for Server {
             moved,
             recent,
             lasting,
+            parts,
             worked,
             over,
         } = self;
+        parts.canon(canon);
         canon.text(session).deadline(*next_round).flag(*over).flag(*counting).flag(*looking);
         if next_round.is_some() {
             // A start sets these.

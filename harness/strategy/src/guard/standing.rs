@@ -4,6 +4,7 @@
 //! its limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest
 //! healthy run that is recorded beside it; [`CLOSED`] and [`STOPPED`] have no such record.
 
+use super::parts::Parts;
 use super::times::{After, Times};
 use crate::Act;
 use crate::canon::option;
@@ -80,7 +81,7 @@ pub(super) const OF_A_TOOL: Span = Span::mins(65);
 pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; if several fit, the first counts.
-pub const LIMITS: [Limit; 45] = [
+pub const LIMITS: [Limit; 61] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", After::Person, "the agent asks, and nobody answers"),
@@ -158,6 +159,30 @@ pub const LIMITS: [Limit; 45] = [
     below("stdin-open", After::Tool, "a tool's command waits for a stdin that nobody writes to"),
     below("tty-read", After::Person, "a tool's command waits for a key at the terminal, and nobody comes"),
     below("fifo-open", After::Tool, "a tool's command waits for the other end of a named pipe"),
+    below("tty-unread", After::Fixed(HELD), "a process below the agent has a full terminal, and nobody reads it"),
+    below("own-pipe", After::Fixed(HELD), "a process below the agent waits for a pipe that only it can write to"),
+    below("thread-deadlock", After::Fixed(HELD), "the threads of a process below the agent wait for each other"),
+    below("unreaped", After::Fixed(HELD), "a process below the agent waits for a child that is over"),
+    below("tool-lost", After::Fixed(HELD), "an agent below the agent waits for a tool of which nothing runs"),
+    below("alive-after-result", After::Fixed(HELD), "an agent below the agent has finished its turn, and does not exit"),
+    below(
+        "sigttin",
+        After::Fixed(STOPPED),
+        "a tool's command was stopped: it read its terminal from the background",
+    ),
+    below(
+        "sigttou",
+        After::Fixed(STOPPED),
+        "a tool's command was stopped: it set its terminal's mode from the background",
+    ),
+    below("stopped", After::Fixed(STOPPED), "a process below the agent is stopped, and nobody continues it"),
+    below("model-silent", After::Model, "the model of an agent below the agent sends nothing"),
+    below("no-connection", After::Model, "an agent below the agent has nothing under way, and says nothing"),
+    below("peer-silent", After::Tool, "the peer of a process below the agent sends nothing"),
+    below("host-silent", After::Person, "an agent below the agent waits for its host in the middle of a turn"),
+    below("oauth-callback", After::Person, "a tool waits for a log-in in a browser, and nobody comes"),
+    below("terminal-person", After::Person, "the screen of a process below the agent waits for a key, and nobody comes"),
+    below("stdout-undrained", After::Tool, "a process below the agent has a full stdout, and nobody reads it"),
 ];
 
 impl Limit {
@@ -178,6 +203,8 @@ pub struct Finding {
     pub pid: Pid,
     /// How long it may last.
     pub after: Span,
+    /// The processes below the agent that are ended first.
+    pub parts: Parts,
 }
 
 impl Finding {
@@ -192,8 +219,9 @@ impl Finding {
     }
 
     pub(super) fn canon(self, canon: &mut Canon) {
-        let Self { limit, pid, after } = self;
+        let Self { limit, pid, after, parts } = self;
         canon.text(limit.signature).flag(limit.root).num(after.as_ms()).num(u64::from(pid.unsigned_abs()));
+        parts.canon(canon);
     }
 }
 
@@ -317,7 +345,8 @@ fn found_by(diagnosis: &Diagnosis, times: &Times) -> Option<Finding> {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
     let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)?;
-    Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in, times) })
+    let after = limit.within(diagnosis.closed_in, times);
+    Some(Finding { limit, pid: diagnosis.pid, after, parts: Parts::of(&diagnosis.parts) })
 }
 
 /// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.
@@ -362,7 +391,6 @@ mod tests {
         assert!(found("serves", true, Sure::Certain, |_| {}).is_none());
         let likely = found("question-open", true, Sure::Likely, |_| {}).map(|finding| finding.after);
         assert_eq!(likely, Some(PERSON));
-        assert!(found("model-silent", false, Sure::Certain, |_| {}).is_none(), "it is about the agent only");
     }
 
     #[test]

@@ -314,17 +314,17 @@ fn a_version_beside_a_process_does_what_it_always_did() {
         "guard-process",
     ];
     expect![[r#"
-        none: 1 states; d189f6ffac1499e7
-        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; c553a2f9817034a6
-        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; bc8d7793f9e44baa
-        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; f4f4e9e94f713fad
-        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; 9cbe31b389031884
-        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 173d6906b3662082
-        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; ca38122e6f09bd51
-        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 318615812cd08316
-        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; 2f858224ca4e0a83
-        cli-manager: 423 states, 1216 Say, 1349 Write; da54a375bd9f6401
-        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; ef3386b65e31411f
+        none: 1 states; d1249e3175230add
+        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; b0f208841f14beb0
+        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; 43f31400f15b7e5e
+        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; 6f351ae7ccc97e0f
+        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; b00aee95ef198594
+        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 4970e500446f837c
+        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; 2201392ff996b62d
+        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 0fc566ae318792b2
+        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; 589625e075ec8569
+        cli-manager: 423 states, 1216 Say, 1349 Write; 046254237ee4cf57
+        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; 661b032d145af5d7
     "#]].assert_eq(&lines(&specs, letters::process));
 }
 
@@ -361,11 +361,11 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         "pending-ask(policy=stop, after=2s)",
     ];
     expect![[r#"
-        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; 1b83824d90621c0a
-        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 35e0c267ef705c64
-        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; acc8024f626db678
-        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69d32e4578318896
-        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; b6584b9fb78e04bb
+        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; 42dfe015e3848db8
+        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 234c86bf0b224008
+        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; 4d07ef2b8cb8d7fc
+        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 1f3e753b350d2b56
+        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 6d06107e9da7a2e9
     "#]]
     .assert_eq(&lines(&specs, letters::server));
     expect![[r#"

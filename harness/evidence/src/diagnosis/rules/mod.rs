@@ -13,6 +13,7 @@ mod stop;
 mod terminal;
 
 pub use agent::{prompted, route};
+pub use pipe::escaped;
 
 use super::Verdict;
 use super::finding::{Finding, rank};

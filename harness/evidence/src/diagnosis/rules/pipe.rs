@@ -85,7 +85,7 @@ pub fn awake(view: &View<'_>, process: &Process) -> Option<Finding> {
 }
 
 /// Whether a writer was started below the reader and no longer belongs to it.
-fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
+pub fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     let Some(other) = view.process(writer) else { return false };
     if view.ancestors(process.pid).any(|above| above == writer) || other.began_ns < process.began_ns {
         return false;
