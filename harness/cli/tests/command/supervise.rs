@@ -140,6 +140,20 @@ fn what_a_finished_command_leaves_on_the_pipe_is_ended() {
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("the one that let go is still there");
 }
 
+/// A program that waits for a tool, which reads a stdin that the program holds open: the tool is ended, and the program
+/// goes on by its own error path.
+#[test]
+fn a_tool_that_hangs_is_ended_and_the_command_goes_on() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let script = "import subprocess as s; p = s.Popen(['cat'], stdin=s.PIPE); print('the tool ended with', p.wait())";
+    let args = ["--pace", "100"];
+    let mut command = supervise(cache.path(), &args, &["python3", "-c", script]);
+    let ended = end(command.stdin(Stdio::null()).spawn().expect("rehang"));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "the tool ended with -15\n"), "{}", ended.err);
+    assert!(ended.err.starts_with("rehang: ends cat ("), "{}", ended.err);
+    assert!(ended.err.contains("and the command goes on"), "{}", ended.err);
+}
+
 #[test]
 fn a_silent_build_is_left_alone() {
     // three minutes of the strategy's clock and more, without a word, on a stdin that nobody writes: one that waits for

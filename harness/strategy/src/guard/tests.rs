@@ -9,6 +9,8 @@ use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::{Span, Terminal};
 use serde_json::{Value, json};
 
+mod parts;
+
 const RESULT: &str = "{\"type\":\"result\",\"is_error\":false,\"result\":\"done\"}\n";
 
 fn process(terminal: Terminal) -> Bench {
