@@ -171,7 +171,7 @@ fn failed_before() -> Result<Vec<Case>, Failed> {
 
 /// `none`, and those of our strategies that have a seat in this agent.
 fn stacks(scenario: &Scenario) -> Vec<&'static str> {
-    let sits = |stack: &&str| rehang_strategy::stack(stack).is_ok_and(|s| s.seat_in(&scenario.agent).is_ok());
+    let sits = |stack: &&str| rehang_strategy::stack(stack).is_ok_and(|s| s.seat_in(&scenario.agent.wires()).is_ok());
     std::iter::once("none").chain(OURS.into_iter().filter(sits)).collect()
 }
 

@@ -46,7 +46,7 @@ fn patience() -> Result<(), Failed> {
     let of_seed = |seed| {
         let mut source = rng(seed);
         let scenario = counting(&mut source).scenario;
-        let matrix = rehang_strategy::matrix(&scenario.agent);
+        let matrix = rehang_strategy::matrix(&scenario.agent.wires());
         // each stack is an order of its own, since a cell that counts may take half as long as all others
         let stacks = match source.pick(&matrix) {
             other if other == NONE => vec![vec![other.clone(), other]],

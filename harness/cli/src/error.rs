@@ -2,7 +2,7 @@
 //!
 //! Invariant: exit codes are those of [`Code`]; where several hold, the highest.
 
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_runner::binaries::BinaryError;
 use rehang_runner::kernel::KernelError;
 use rehang_runner::outputs::OutputError;

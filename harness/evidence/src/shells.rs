@@ -10,8 +10,8 @@ const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "f
 /// Programs whose manuals say that they run another command: of coreutils, util-linux, procps, sudo, npm, pnpm, yarn, bun
 /// and uv.
 const LAUNCHERS: [&str; 24] = [
-    "env", "timeout", "nice", "nohup", "setsid", "stdbuf", "ionice", "chrt", "taskset", "time", "flock", "script", "sudo",
-    "doas", "unbuffer", "xvfb-run", "npm", "npx", "pnpm", "yarn", "bunx", "uv", "uvx", "tini",
+    "env", "timeout", "nice", "nohup", "setsid", "stdbuf", "ionice", "chrt", "taskset", "time", "flock", "script",
+    "sudo", "doas", "unbuffer", "xvfb-run", "npm", "npx", "pnpm", "yarn", "bunx", "uv", "uvx", "tini",
 ];
 
 fn is_one(process: &Process, names: &[&str]) -> bool {

@@ -55,7 +55,9 @@ pub fn deeds<'a>(index: &Index<'a>) -> Vec<Done<'a>> {
 fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
     match act.what {
         Did::Signal(..) if ends_agent(index, act) => Some(Deed::Signalled),
-        Did::Signal(sig, _) => (is_end(sig) && lives(index, act.at) && !ends_agent_too(index, act)).then_some(Deed::EndedPart),
+        Did::Signal(sig, _) => {
+            (is_end(sig) && lives(index, act.at) && !ends_agent_too(index, act)).then_some(Deed::EndedPart)
+        }
         Did::Request(id) => aborts(index.requests.get(id)?).then_some(Deed::Aborted),
         Did::Closed => Some(Deed::ClosedStdin),
         Did::Inside("abort-stream") => Some(Deed::Aborted),
@@ -113,9 +115,7 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
     let by_either = || matches!(actor(act.who), Actor::Strategy | Actor::Person);
     match act.what {
         Did::Signal(sig, to) => {
-            is_end(sig)
-                && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent)
-                && by_either()
+            is_end(sig) && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent) && by_either()
         }
         Did::Request(id) => index.requests.get(id).is_some_and(aborts) && by_either(),
         Did::Acts(what) => matches!(first_word(what), "stop" | "hang-up") && actor(act.who) == Actor::Person,

@@ -7,7 +7,7 @@
 use crate::report::Report;
 use crate::sandbox::Sandbox;
 use rehang_agents::{Form, Installed, Recipe};
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_scenario::{Client, Scenario, Terminal};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

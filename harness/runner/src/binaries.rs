@@ -4,7 +4,7 @@
 
 use crate::pool::Workers;
 use rehang_fakes::registry::{BUILD, BUILD_ARG};
-use rehang_os::linux::machine::{self, Missing};
+use rehang_processes::machine::{self, Missing};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

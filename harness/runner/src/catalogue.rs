@@ -82,7 +82,7 @@ impl Catalogue for Strategies {
         if let Some(known) = self.matrices.borrow().get(&wires) {
             return known.clone();
         }
-        let mut stacks = strategy::matrix(agent);
+        let mut stacks = strategy::matrix(&agent.wires());
         for name in self.named.iter().filter(|name| strategy::stack(name).is_ok() && self.fits(name, agent).is_ok()) {
             // `auto-answer@r1` means the placements that are there already
             if !stacks.iter().any(|stack| strategy::spec::covers(name, stack)) {
@@ -95,7 +95,7 @@ impl Catalogue for Strategies {
 
     fn fits(&self, stack: &str, agent: &Agent) -> Result<(), DoesNotFit> {
         let stack = strategy::stack(stack).map_err(DoesNotFit::new)?;
-        stack.seat_in(agent).map(drop).map_err(DoesNotFit::new)
+        stack.seat_in(&agent.wires()).map(drop).map_err(DoesNotFit::new)
     }
 
     fn matches(&self, pattern: &str, stack: &str) -> bool {

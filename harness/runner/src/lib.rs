@@ -19,6 +19,5 @@ pub mod pool;
 pub mod rows;
 pub mod run;
 pub mod select;
-pub mod tree;
 pub mod unit;
 pub mod worker;

@@ -4,7 +4,7 @@
 //! outlive it by no more than the end of their control socket. Subreaper and reaping are per process, so cells
 //! never share one.
 
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

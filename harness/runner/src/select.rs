@@ -324,7 +324,7 @@ fn count_left_out(family: &Family, all: &Cells<'_>, left_out: &mut BTreeMap<Stri
     }
     for variant in &family.variants {
         for entry in rehang_strategy::all() {
-            if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent) {
+            if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent.wires()) {
                 let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
                 *left_out.entry(reason.to_string()).or_default() += count;
             }

@@ -8,9 +8,8 @@
 
 #[cfg(test)]
 mod tests;
-mod ways;
 
-pub use ways::{Form, Wire};
+pub use rehang_words::{Form, Wire};
 
 use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Gemini, GeminiMode, Opencode, OpencodeMode, Pawwork};
 use crate::model::{Codex, CodexMode};

@@ -1,20 +1,17 @@
 //! The scenario file: its format, its words, its errors.
 //!
-//! Pure: no clock, no process, no descriptor. This is the lowest crate of the workspace, so the types that every other
-//! crate shares (virtual time, roles, terminals, policies) are here too.
+//! Pure: no clock, no process, no descriptor. The types that other crates share with it (virtual time, terminals, reports)
+//! are those of `rehang-words`.
 //!
 //! Invariant: a [`Scenario`] is whole. Defaults are filled in, `[[vary]]` and `[control]` are applied; no other crate
 //! looks at its TOML.
 
 pub mod agents;
-pub mod attribution;
-pub mod canon;
 pub mod cells;
 pub mod check;
 pub mod expect;
 pub mod fault;
 pub mod file;
-pub mod fnv;
 pub mod fuzz;
 pub mod limits;
 pub mod mechanism;
@@ -23,20 +20,15 @@ pub mod order;
 pub mod person;
 pub mod plan;
 pub mod playable;
-pub mod policy;
 pub mod problem;
-pub mod prompt;
 pub mod random;
 pub mod sample;
 pub mod schema;
-pub mod text;
-pub mod time;
 pub mod tools;
 pub mod turns;
 pub mod write;
 
 pub use agents::{AgentKind, Form, Mode, Wire};
-pub use canon::{Canon, Canonical};
 pub use cells::{Catalogue, Cell, CellId, Cells, Named, Skipped, Unknown, cells};
 pub use check::check;
 pub use expect::*;
@@ -45,10 +37,10 @@ pub use file::{Family, Loaded, Variant, load};
 pub use model::*;
 pub use order::{Order, OrderError, TieChoice};
 pub use person::*;
-pub use policy::Policy;
 pub use problem::{Problem, Problems, Source, Style};
+pub use rehang_words::{Canon, Canonical, Policy, Span, VTime};
+pub use rehang_words::{attribution, canon, fnv, policy, prompt, text, time};
 pub use schema::schema;
-pub use time::{Span, VTime};
 pub use tools::*;
 pub use turns::Step;
 pub use write::to_toml;

@@ -48,7 +48,7 @@ pub const FAMILY_BYTES: usize = 32 << 20;
 /// Cells of a file.
 pub const CELLS: usize = 100_000;
 /// Characters of a variant's name, a file's name in a cell, a stack.
-pub const NAME_CHARS: usize = 200;
+pub use rehang_words::text::NAME_CHARS;
 /// Errors of one file that are shown.
 pub const PROBLEMS: usize = 100;
 

@@ -4,6 +4,8 @@
 //! character of the file.
 
 use crate::limits;
+use crate::text::cut;
+pub use crate::text::{hidden, in_one_line, shown};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::collections::BTreeSet;
@@ -189,38 +191,6 @@ fn visible(line: &str) -> String {
 /// A sentence that contains words of the file, made safe for a terminal.
 fn clipped(sentence: &str) -> String {
     cut(sentence, 1_000)
-}
-
-/// A word of the file, made safe for a sentence: short, and without control characters.
-pub fn shown(word: &str) -> String {
-    cut(word, 80)
-}
-
-fn cut(text: &str, chars: usize) -> String {
-    let mut out = String::new();
-    for (i, c) in text.chars().enumerate() {
-        if i == chars {
-            out.push('…');
-            break;
-        }
-        match hidden(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
-        }
-    }
-    out
-}
-
-/// A foreign text in one line, made safe for a terminal: invisible characters are written out.
-pub fn in_one_line(text: &str) -> String {
-    cut(text, usize::MAX)
-}
-
-/// Whether a character is a control character, cannot be seen, or changes how its neighbours are shown.
-pub fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Words as a list in a sentence: `a`, `b`, `c`.

@@ -6,6 +6,7 @@
 
 use crate::model::Agent;
 use crate::time::Span;
+pub use rehang_words::{Choice, Finish, Question};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,37 +32,6 @@ pub enum Turn {
     Compact(Span),
     /// Ends the response with this reason instead of the natural one.
     Finish(Finish),
-}
-
-/// A question with its options.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Question {
-    /// The question.
-    pub question: String,
-    /// A short head for it.
-    #[serde(default)]
-    pub header: String,
-    /// The options.
-    #[serde(default)]
-    pub options: Vec<Choice>,
-    /// More than one may be chosen.
-    #[serde(default)]
-    pub multiple: bool,
-    /// Whether an own answer may be given; `true` by default.
-    #[serde(default)]
-    pub custom: Option<bool>,
-}
-
-/// An option of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Choice {
-    /// What it is called.
-    pub label: String,
-    /// What it means.
-    #[serde(default)]
-    pub description: String,
 }
 
 /// A call of a tool that needs a permission and starts no process.
@@ -531,20 +501,6 @@ pub struct Task {
     pub description: String,
     /// What its model does.
     pub turns: Vec<Turn>,
-}
-
-/// Why a model response ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finish {
-    /// It is done.
-    Stop,
-    /// It called tools.
-    ToolCalls,
-    /// It gave no reason that is known.
-    Unknown,
-    /// The stream ended without one.
-    None,
 }
 
 /// One model response: what comes over one stream.

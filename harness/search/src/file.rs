@@ -95,7 +95,7 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, C
 pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, CaseError> {
     let none = case.play_as(NONE, healthy, None)?.verdict;
     let mut all = vec![did(NONE, &none, &none)];
-    for stack in rehang_strategy::matrix(&case.scenario.agent) {
+    for stack in rehang_strategy::matrix(&case.scenario.agent.wires()) {
         if stack != NONE {
             let verdict = case.play_as(&stack, healthy, Some(&none))?.verdict;
             all.push(did(&stack, &verdict, &none));

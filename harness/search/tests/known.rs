@@ -24,7 +24,7 @@ fn scenarios(name: &str) -> Vec<Scenario> {
 
 /// The stacks under which a scenario shows a defect.
 fn shown(defect: &Defect, scenario: &Scenario) -> Vec<String> {
-    let mut stacks = rehang_strategy::matrix(&scenario.agent);
+    let mut stacks = rehang_strategy::matrix(&scenario.agent.wires());
     stacks.retain(|stack| defect.is_of(stack));
     stacks.retain(|stack| {
         let case = Case::of(scenario.clone(), stack);

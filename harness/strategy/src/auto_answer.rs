@@ -5,9 +5,9 @@
 
 use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire};
-use rehang_scenario::attribution::ANSWERS_IN_MIND;
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::attribution::ANSWERS_IN_MIND;
+use rehang_words::{Canon, Policy, Span, VTime};
+use rehang_words::{Choice, Question};
 
 /// If set to `1`: nobody can answer.
 pub const NON_INTERACTIVE: &str = "ALTIMATE_NON_INTERACTIVE";

@@ -7,7 +7,7 @@
 use crate::canon::texts;
 use crate::lines::{Lines, blocks, text};
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::{Value, json};
 
 /// The name of Claude Code's question tool.

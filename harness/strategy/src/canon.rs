@@ -1,10 +1,10 @@
-//! What several strategies write into a state's canonical encoding ([`rehang_scenario::Canon`]).
+//! What several strategies write into a state's canonical encoding ([`rehang_words::Canon`]).
 //!
 //! Invariant: two values with equal encodings are equal, and no encoding is the beginning of another.
 
 use crate::Settled;
-use rehang_scenario::Canon;
-use rehang_scenario::turns::{Choice, Question};
+use rehang_words::Canon;
+use rehang_words::{Choice, Question};
 
 /// A value that may be missing.
 pub fn option<T>(canon: &mut Canon, value: Option<T>, each: impl FnOnce(&mut Canon, T)) {
@@ -46,7 +46,7 @@ pub fn settled(canon: &mut Canon, settled: &Settled) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::VTime;
+    use rehang_words::VTime;
 
     fn bytes(write: impl FnOnce(&mut Canon)) -> Vec<u8> {
         let mut canon = Canon::new(VTime::ZERO);

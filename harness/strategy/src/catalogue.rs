@@ -2,8 +2,7 @@
 //!
 //! Invariant: each name with its version is in it once.
 
-use crate::entry::{Entry, Named, Seat};
-use rehang_scenario::Agent;
+use crate::entry::{Entry, Named, Seat, Wire};
 
 /// Every strategy in every version, in the order of the design's table: `none` first.
 pub fn all() -> Vec<&'static Entry> {
@@ -37,12 +36,11 @@ pub enum SeatError {
     Nobody,
 }
 
-/// Whether a strategy has a seat with this agent.
+/// Whether a strategy has a seat with an agent that can be reached in these ways.
 ///
 /// # Errors
 /// It speaks none of the agent's wires.
-pub fn fits(entry: &Entry, agent: &Agent) -> Result<(), SeatError> {
-    let has = agent.wires();
+pub fn fits(entry: &Entry, has: &[Wire]) -> Result<(), SeatError> {
     if entry.seat == Seat::Nowhere || entry.speaks.iter().any(|wire| has.contains(wire)) {
         return Ok(());
     }

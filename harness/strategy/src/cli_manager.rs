@@ -6,7 +6,7 @@
 use crate::canon::{option, texts};
 use crate::lines::{Lines, blocks, text};
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
 
 /// The name of Claude Code's question tool.

@@ -3,8 +3,8 @@
 //! Invariant: a name with its version means one behaviour for ever.
 
 use crate::Strategy;
-use rehang_scenario::Span;
-pub use rehang_scenario::Wire;
+use rehang_words::Span;
+pub use rehang_words::Wire;
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -6,7 +6,7 @@
 //! Invariant: strategies are told in the order of the stack, and only a strategy whose deadline has come gets a tick.
 
 use crate::{Act, Member, Seen, Strategy, Stream};
-use rehang_scenario::{Canon, Terminal, VTime};
+use rehang_words::{Canon, Terminal, VTime};
 
 /// The strategies of one seat, each under its name.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use crate::testing::{Bench, SHRINK_MAX_MS};
 use crate::{Act, Ask, Seen, Stream, all, companion, pawwork};
 use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Gen;
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Terminal, VTime};
+use rehang_words::{Choice, Question};
+use rehang_words::{Terminal, VTime};
 use serde_json::{Value, json};
 
 proptest! {

@@ -34,13 +34,13 @@ pub use entry::{Entry, Named, Param, Params, Seat, Wire};
 pub use host::{Acting, Host};
 pub use matrix::{matrix, stacks};
 pub use process_host::{ProcessHost, StackError, Step};
-pub use rehang_scenario::{Policy, Span, Terminal, VTime};
+pub use rehang_words::{Policy, Span, Terminal, VTime};
 pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};
 
 use rehang_evidence::{Diagnosis, Pid};
-use rehang_scenario::Canon;
-use rehang_scenario::turns::Question;
+use rehang_words::Canon;
+use rehang_words::Question;
 use serde_json::Value;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! Invariant: at most [`LINE_MAX`] bytes are held; a longer line is skipped as a whole, and so is a line that is not
 //! JSON or is indented: a screen shows a tool's output that way, and it is not the agent's own message.
 
-use rehang_scenario::Canon;
+use rehang_words::Canon;
 use serde_json::Value;
 
 /// The longest line that is read, in bytes.

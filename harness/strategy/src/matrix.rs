@@ -3,14 +3,13 @@
 //! Invariant: each strategy that fits plays alone, unless it is a part of a named stack: parts play only there.
 
 use crate::catalogue::{entries, fits, named};
-use crate::entry::{Entry, Value};
-use rehang_scenario::Agent;
+use crate::entry::{Entry, Value, Wire};
 
-/// The stacks of an agent's matrix, `none` first: each strategy that fits, alone and in each of its
+/// The stacks of the matrix of an agent that can be reached in these ways, `none` first: each strategy that fits, alone and in each of its
 /// placements ([`VARIED`]), and the named stacks of which a member fits. The parts of a named stack play only there.
-pub fn matrix(agent: &Agent) -> Vec<String> {
-    let single = alone().filter(|entry| fits(entry, agent).is_ok()).flat_map(placements);
-    let stacks = named().iter().filter(|stack| crate::stack::stack(stack.name).is_ok_and(|s| s.seat_in(agent).is_ok()));
+pub fn matrix(wires: &[Wire]) -> Vec<String> {
+    let single = alone().filter(|entry| fits(entry, wires).is_ok()).flat_map(placements);
+    let stacks = named().iter().filter(|stack| crate::stack::stack(stack.name).is_ok_and(|s| s.seat_in(wires).is_ok()));
     single.chain(stacks.map(|stack| stack.name.to_owned())).collect()
 }
 
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
     use crate::{Facts, member};
     use expect_test::expect;
-    use rehang_scenario::Span;
+    use rehang_words::Span;
 
     /// What each strategy asks of whoever plays it: a bound that is gone, or a request of too much, changes a line.
     #[test]

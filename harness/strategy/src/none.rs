@@ -1,7 +1,7 @@
 //! The baseline: it detects nothing. A hang must hang under it.
 
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::{Canon, Span, VTime};
 
 /// The entry of the baseline.
 pub const ENTRIES: &[Entry] = &[Entry {

@@ -6,7 +6,7 @@
 
 use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::{Canon, Policy, Span, VTime};
 
 /// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {

@@ -9,7 +9,7 @@
 
 use crate::host::{Acting, Host, started};
 use crate::{Act, Intent, Seat, Seen, Settled, Stack, Strategy, Whom, Wire};
-use rehang_scenario::{Policy, Terminal, VTime};
+use rehang_words::{Policy, Terminal, VTime};
 
 /// The strategies around one process.
 pub struct ProcessHost {
@@ -155,7 +155,7 @@ impl ProcessHost {
 mod tests {
     use super::*;
     use crate::{Stream, stack};
-    use rehang_scenario::Span;
+    use rehang_words::Span;
 
     fn host(stacks: &[&str]) -> Result<ProcessHost, StackError> {
         ProcessHost::new(stacks.iter().map(|text| stack(text).expect("a stack")))

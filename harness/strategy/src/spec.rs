@@ -5,8 +5,8 @@
 
 use crate::catalogue;
 use crate::entry::{Entry, Param, Params, Value};
-use rehang_scenario::Span;
-use rehang_scenario::text::{or, suggest, unknown};
+use rehang_words::Span;
+use rehang_words::text::{or, suggest, unknown};
 use std::fmt;
 
 /// The longest text of a stack, in bytes.

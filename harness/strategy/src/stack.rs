@@ -3,10 +3,10 @@
 //! Invariant: the order of a stack is the order in which it is written, in both seats.
 
 use crate::catalogue::{self, SeatError, fits};
-use crate::entry::{Entry, Seat};
+use crate::entry::{Entry, Seat, Wire};
 use crate::spec::{Spec, SpecError, Why, parse_stack};
 use crate::{Facts, Strategy};
-use rehang_scenario::{Agent, Span};
+use rehang_words::Span;
 
 /// Makes the stack that `spec` names.
 ///
@@ -61,21 +61,21 @@ pub struct Member {
 }
 
 impl Stack {
-    /// The stack as it plays with this agent: members of a named stack that have no seat there are left out. One that
+    /// The stack as it plays with an agent that can be reached in these ways: members of a named stack that have no seat there are left out. One that
     /// has a part inside of the agent is named for that part, which is not left out.
     ///
     /// # Errors
     /// Why it cannot play: a member, or every member of a named stack, has no seat there.
-    pub fn seat_in(mut self, agent: &Agent) -> Result<Stack, SeatError> {
+    pub fn seat_in(mut self, wires: &[Wire]) -> Result<Stack, SeatError> {
         if self.named {
             if let Some(inside) = self.members.iter().find(|member| member.entry.seat == Seat::Inside) {
-                fits(inside.entry, agent)?;
+                fits(inside.entry, wires)?;
             }
-            self.members.retain(|member| fits(member.entry, agent).is_ok());
+            self.members.retain(|member| fits(member.entry, wires).is_ok());
             return if self.members.is_empty() { Err(SeatError::Nobody) } else { Ok(self) };
         }
         for member in &self.members {
-            fits(member.entry, agent)?;
+            fits(member.entry, wires)?;
         }
         Ok(self)
     }

@@ -4,8 +4,8 @@
 
 use crate::{Act, Ask, Seen, Settled, Strategy, Stream, Whom, member};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Canon, Policy, VTime};
+use rehang_words::{Canon, Policy, VTime};
+use rehang_words::{Choice, Question};
 
 /// How often a strategy may be told of the same instant.
 const TICKS_MAX: usize = 64;

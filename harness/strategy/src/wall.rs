@@ -5,7 +5,7 @@
 
 use crate::entry::Value;
 use crate::{Act, Entry, Facts, Intended, Intent, Param, Params, Seat, Seen, Settled, Strategy, Whom, Wire};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::{Canon, Policy, Span, VTime};
 
 /// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {

@@ -5,8 +5,8 @@
 
 use super::{End, Supervisor, called};
 use rehang_evidence::{Limits, Look, Options, take};
-use rehang_runner::tree;
-use rehang_scenario::text::took;
+use rehang_processes::tree;
+use rehang_words::text::took;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 //!
 //! Invariant: the strategies' clock is the wall clock, times a pace that tests use.
 
-use rehang_scenario::{Policy, Terminal, VTime};
 use rehang_strategy::{Intent, ProcessHost, Seen, Settled, Stack, StackError, Step};
+use rehang_words::{Policy, Terminal, VTime};
 use std::time::{Duration, Instant};
 
 /// Strategies around a command.

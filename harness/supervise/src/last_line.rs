@@ -2,7 +2,7 @@
 //!
 //! Invariant: bounded, and without a terminal's control sequences.
 
-use rehang_scenario::text::without_controls;
+use rehang_words::text::without_controls;
 
 /// How much of the output is kept, in bytes.
 const KEPT: usize = 2_048;

@@ -10,7 +10,7 @@
 use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Glance, Heard, Limits, Look, Options, Snapshot, look};
-use rehang_runner::tree::{self, Below};
+use rehang_processes::tree::{self, Below};
 use std::time::{Duration, Instant};
 
 /// The signature that is ended.

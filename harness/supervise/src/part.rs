@@ -3,7 +3,7 @@
 //! Invariant: a second signal goes to no process but those that got the first, and those that they have started since.
 
 use super::{Supervisor, called};
-use rehang_runner::tree::{self, Below};
+use rehang_processes::tree::{self, Below};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::os::fd::OwnedFd;
@@ -29,7 +29,8 @@ impl Supervisor {
         let known: Vec<i32> = self.parts.iter().filter(|held| held.is_alive()).map(|held| held.pid).collect();
         let is_first = !self.parts.iter().any(|held| held.pid == pid);
         let roots = if is_first { vec![pid] } else { known.clone() };
-        let part: Vec<Below> = descendants(&all, &roots).into_iter().filter(|member| member.pid != self.run.pid).collect();
+        let part: Vec<Below> =
+            descendants(&all, &roots).into_iter().filter(|member| member.pid != self.run.pid).collect();
         if part.is_empty() {
             return;
         }

@@ -4,7 +4,7 @@
 //! Invariant: stdin is never a pipe of ours, so a command that waits for the caller can be seen to wait for the caller.
 
 use nix::sys::signal::SigSet;
-use rehang_scenario::Terminal;
+use rehang_words::Terminal;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, OFlags};
 use rustix::pty::OpenptFlags;

@@ -7,7 +7,7 @@ use super::events::{Event, Finding, Member};
 use super::{Below, Meaning, Report, Supervisor, called};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Limits, Look, Pid, graph};
-use rehang_runner::tree;
+use rehang_processes::tree;
 use rehang_strategy::Intended;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: taken bytes are gone; the memory held is at most twice what is unread, plus one block.
 
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 
 /// If fewer bytes than this were taken, moving the rest forward costs more than it frees.
 const COMPACT_FROM: usize = 4_096;

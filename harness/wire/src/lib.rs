@@ -6,7 +6,7 @@
 mod buffer;
 pub mod claude;
 pub mod http;
-#[cfg(test)]
+#[cfg(all(test, feature = "script"))]
 mod laws;
 pub mod mcp;
 pub mod model;

@@ -6,7 +6,7 @@
 use crate::buffer::Buffer;
 use crate::text;
 use memchr::{memchr, memchr2};
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 
 /// The longest event, in bytes; the same as the longest body.
 pub const EVENT_MAX_BYTES: usize = crate::http::BODY_MAX_BYTES;

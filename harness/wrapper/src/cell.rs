@@ -5,8 +5,8 @@
 //! process answers. It ends with the runner that started it, and takes the wrapper with it.
 
 use rehang_os::alone::journal::monotonic_ms;
-use rehang_os::linux::machine;
-use rehang_runner::tree;
+use rehang_processes::machine;
+use rehang_processes::tree;
 use rehang_scenario::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};

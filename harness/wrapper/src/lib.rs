@@ -14,7 +14,7 @@ use cell::{Job, Ran};
 use rehang_fakes::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
 use rehang_os::alone::journal::{self, Line, Said};
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_runner::binaries::own_binary;
 use rehang_runner::outputs::scratch;
 use rehang_runner::unit::variant_name;

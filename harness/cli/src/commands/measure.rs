@@ -8,7 +8,7 @@ use crate::bars::run;
 use crate::place::Where;
 use clap::Args;
 use rehang_logs::Format;
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_runner::binaries::{own_binary, workers};
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::Hashes;

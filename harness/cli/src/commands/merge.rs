@@ -12,7 +12,7 @@ use crate::shell::command_line;
 use crate::terminal;
 use clap::Args;
 use rehang_judge::timeline;
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_runner::merge::{Merged, Source, merge};
 use rehang_runner::rows::{self, Setting};
 use rehang_runner::unit::{CellAnswer, TIMELINE_WIDTH};

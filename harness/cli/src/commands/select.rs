@@ -5,7 +5,7 @@
 use super::CommandError;
 use crate::shell::{quoted, reading};
 use clap::Args;
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_runner::corpus::default_folder;
 use rehang_runner::rows::PARTS_MAX;
 use rehang_runner::select::{SelectError, Selected, Selection};

@@ -405,7 +405,7 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
         }
     };
     let seat = rehang_strategy::stack(strategy).map_err(|e| e.to_string())?;
-    seat.seat_in(&scenario.agent).map_err(|e| e.to_string())?;
+    seat.seat_in(&scenario.agent.wires()).map_err(|e| e.to_string())?;
     let case = Case::of(scenario, "none");
     let none = case.play().map_err(|e| e.to_string())?.none.verdict;
     Ok(Sample { name: file.display().to_string(), case, none, shown })

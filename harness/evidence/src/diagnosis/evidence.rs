@@ -7,7 +7,7 @@ use super::rules::{fd_name, left};
 use super::view::View;
 use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, Signals, State};
-use rehang_scenario::text::{counted_as, duration};
+use rehang_words::text::{counted_as, duration};
 use std::collections::BTreeSet;
 
 /// The most waits of one process that are listed.

@@ -54,7 +54,8 @@ fn strays(view: &View<'_>, agent: &Process) -> Vec<Pid> {
     let mut found = Vec::new();
     let waits = view.waits(agent);
     // one that was seen awake between two reads of a talking pipe
-    let read: Vec<i32> = waits.iter().filter_map(|wait| if let On::Input(fd) = wait.on { Some(fd) } else { None }).collect();
+    let read: Vec<i32> =
+        waits.iter().filter_map(|wait| if let On::Input(fd) = wait.on { Some(fd) } else { None }).collect();
     for fd in agent.fds.iter().filter(|fd| read.is_empty() || read.contains(&fd.fd)) {
         for writer in view.other_end(agent, fd, true) {
             if view.after.tree.contains_key(&writer) && escaped(view, agent, writer) && !found.contains(&writer) {
@@ -62,14 +63,16 @@ fn strays(view: &View<'_>, agent: &Process) -> Vec<Pid> {
             }
         }
     }
-    let serves = |pid: &Pid| view.process(*pid).is_some_and(|stray| stray.listening(&view.after.sockets).next().is_some());
+    let serves =
+        |pid: &Pid| view.process(*pid).is_some_and(|stray| stray.listening(&view.after.sockets).next().is_some());
     if found.iter().any(serves) { Vec::new() } else { found }
 }
 
 /// The processes below the agent that wait for it while it waits for them.
 fn partners(view: &View<'_>, agent: Pid) -> Vec<Pid> {
     let below = view.after.tree.values().filter(|process| view.after.descends(process.pid, agent));
-    let waiting = below.filter(|process| waits_for(view, process.pid, agent).0 && waits_for(view, agent, process.pid).0);
+    let waiting =
+        below.filter(|process| waits_for(view, process.pid, agent).0 && waits_for(view, agent, process.pid).0);
     let mut parts: Vec<Pid> = waiting.filter_map(|process| part_below(view, agent, process.pid)).collect();
     parts.sort_unstable();
     parts.dedup();

@@ -19,7 +19,7 @@ pub use init::{Said, Started, start};
 #[cfg(target_os = "linux")]
 pub use namespaces::{die_with_parent, enter, links};
 
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_scenario::Terminal;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -4,7 +4,6 @@
 
 pub mod descriptor;
 pub mod fork;
-pub mod machine;
 pub(crate) mod named;
 pub(crate) mod os;
 pub(crate) mod process;

@@ -10,7 +10,6 @@ pub use sockets::{connect, listen};
 
 use super::descriptor::{self, Descriptor};
 use super::fork::Part;
-use super::machine;
 use super::named;
 use super::process::{give_up, hear, leave};
 use super::signals::{self, Signals};
@@ -21,6 +20,7 @@ use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
     TTY_QUOTA, Target, Write, tty_takes,
 };
+use rehang_processes::machine;
 use rehang_scenario::VTime;
 use rehang_trace::{Fact, What};
 use rustix::fs::{Mode, OFlags};

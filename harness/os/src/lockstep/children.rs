@@ -2,9 +2,9 @@
 //!
 //! Invariant: nothing here waits longer than it was told to; reaping does not wait at all.
 
-use crate::linux::machine;
 use crate::lockstep::protocol::{Channel, Job, JobError, ParcelError};
 use crate::os::{Exit, Sig};
+use rehang_processes::machine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};

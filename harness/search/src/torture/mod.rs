@@ -178,7 +178,7 @@ impl Answer {
 pub fn orders(seed: u64, nth: u64, stages: &[Stage]) -> Vec<Order> {
     let mut source = rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nth.wrapping_mul(0xd134_2543_de82_ef95));
     let case = hostile(&mut source);
-    let matrix = rehang_strategy::matrix(&case.scenario.agent);
+    let matrix = rehang_strategy::matrix(&case.scenario.agent.wires());
     let mut stacks = vec![NONE.to_owned()];
     for stack in source.some(STACKS, STACKS, |source| source.pick(&matrix)) {
         if !stacks.contains(&stack) {

@@ -591,5 +591,5 @@ enum Unit {
 
 /// The stack's members: the specs of those inside, and those outside.
 fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
-    Ok(rehang_strategy::stack(job.stack)?.seat_in(&job.scenario.agent)?.split())
+    Ok(rehang_strategy::stack(job.stack)?.seat_in(&job.scenario.agent.wires())?.split())
 }

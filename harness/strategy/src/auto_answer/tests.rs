@@ -1,7 +1,7 @@
 use super::{AUTO_ANSWER, FORCE_INTERACTIVE, NON_INTERACTIVE, PREFIX_R3};
 use crate::testing::{Bench, ask, question, report};
 use crate::{Act, Seen};
-use rehang_scenario::turns::Question;
+use rehang_words::Question;
 
 fn boot(env: &[(&str, &str)], stdin_tty: bool, run: bool) -> Seen {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

@@ -4,7 +4,7 @@ use crate::spec::{Why, check_pattern, covers, parse_stack};
 use crate::{Spec, all, fits, matrix, member, stack};
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 use rehang_scenario::agents::{CLAUDE, OPENCODE, Settings};
-use rehang_scenario::{Agent, AgentKind, ClaudeMode, Client, Mode, OpencodeMode};
+use rehang_scenario::{Agent, AgentKind, ClaudeMode, Client, Mode, OpencodeMode, Wire};
 
 fn why(spec: &str) -> Why {
     match stack(spec) {
@@ -17,15 +17,19 @@ fn said(spec: &str) -> String {
     why(spec).to_string()
 }
 
-fn of(kind: &AgentKind, mode: Mode) -> Agent {
-    kind.agent(&Settings { release: kind.default_release, mode, client: Client::Post, flag: false })
+fn of(kind: &AgentKind, mode: Mode) -> Vec<Wire> {
+    kind.agent(&Settings { release: kind.default_release, mode, client: Client::Post, flag: false }).wires()
 }
 
-fn opencode(mode: OpencodeMode) -> Agent {
+fn program() -> Vec<Wire> {
+    Agent::program(Vec::new()).wires()
+}
+
+fn opencode(mode: OpencodeMode) -> Vec<Wire> {
     of(&OPENCODE, mode.mode())
 }
 
-fn claude(mode: ClaudeMode) -> Agent {
+fn claude(mode: ClaudeMode) -> Vec<Wire> {
     of(&CLAUDE, mode.mode())
 }
 
@@ -140,17 +144,17 @@ fn the_seats_follow_the_agents_wires() {
     assert!(has(&stream, "auto-approve@v2") && !has(&matrix(&claude(ClaudeMode::Json)), "auto-approve@v2"));
     let parts = ["guard-asks", "guard-process", "guard-server"];
     assert!(!served.iter().any(|spec| parts.contains(&spec.as_str())), "parts play in their stack only");
-    let plain = matrix(&Agent::program(Vec::new()));
+    let plain = matrix(&program());
     assert!(
         has(&run, "guard-inside") && has(&plain, "guard") && !has(&plain, "guard-inside"),
         "it has no agent's source"
     );
-    for spec in matrix(&Agent::program(Vec::new())) {
-        stack(&spec).expect("a stack").seat_in(&Agent::program(Vec::new())).unwrap_or_else(|e| panic!("{spec}: {e}"));
+    for spec in matrix(&program()) {
+        stack(&spec).expect("a stack").seat_in(&program()).unwrap_or_else(|e| panic!("{spec}: {e}"));
     }
     let pending = member("pending-ask").expect("a spec").entry;
     let reason = "it needs opencode's HTTP or Claude's stream-json both ways; this agent has a process";
-    assert_eq!(fits(pending, &Agent::program(Vec::new())).map_err(|e| e.to_string()), Err(reason.to_owned()));
+    assert_eq!(fits(pending, &program()).map_err(|e| e.to_string()), Err(reason.to_owned()));
 }
 
 #[test]
@@ -158,7 +162,7 @@ fn a_program_speaks_what_it_prints() {
     use rehang_scenario::Step;
     let plays = |line: &str| {
         let stacks =
-            matrix(&Agent::program(vec![Step::Sleep(rehang_scenario::Span::secs(1)), Step::Print(line.into())]));
+            matrix(&Agent::program(vec![Step::Sleep(rehang_words::Span::secs(1)), Step::Print(line.into())]).wires());
         stacks.iter().any(|spec| spec == "auto-approve@v1")
     };
     assert_eq!((plays("{\"type\":\"user\"}"), plays("{\"kind\":\"user\"}"), plays("working")), (true, false, false));
@@ -166,7 +170,7 @@ fn a_program_speaks_what_it_prints() {
 
 #[test]
 fn a_named_stack_plays_with_those_who_have_a_seat() {
-    let names = |agent: &Agent| -> Vec<&str> {
+    let names = |agent: &[Wire]| -> Vec<&str> {
         let stack = stack("guard").expect("a stack").seat_in(agent).unwrap_or_else(|e| panic!("{e}"));
         stack.members.iter().map(|m| m.entry.name).collect()
     };

@@ -3,7 +3,7 @@
 //! Invariant: a hint is added, and never replaces the error. What it misses is kept: a prompt timeout says nothing of
 //! an abort, so it stays a bare `prompt timeout` (defect g).
 
-use rehang_scenario::Span;
+use rehang_words::Span;
 use serde_json::Value;
 
 /// The error of a prompt that was refused with a status: `OpenCode prompt failed 400: bad model`.

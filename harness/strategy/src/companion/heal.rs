@@ -9,8 +9,8 @@ use super::watcher::{POLL_TIMEOUT, SendPrompt};
 use super::{Rules, Version};
 use crate::canon::option;
 use crate::{Act, Facts, Seen, Settled, Strategy};
-use rehang_scenario::{Canon, Policy, Span, VTime};
 use rehang_wire::opencode::Route;
+use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 

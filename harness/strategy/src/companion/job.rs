@@ -4,7 +4,7 @@
 //! monitor knows the word: a cancelled job is `failed` with the text `Canceled by user`.
 
 use crate::canon::option;
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::{Canon, Span, VTime};
 use serde_json::{Value, json};
 
 /// The id of the only job.

@@ -4,7 +4,7 @@
 //! zero, empty). Times on the wire are the server's clock in ms; here that is virtual time, unchanged.
 
 use crate::canon::option;
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
 
 /// The last message of a session.

@@ -31,7 +31,7 @@ use crate::entry::Value;
 use crate::{Entry, Param, Params, Seat, Strategy, Wire};
 use heal::Companion;
 use monitor::Monitor;
-use rehang_scenario::Span;
+use rehang_words::Span;
 use std::collections::BTreeMap;
 use watcher::{STREAM_STALL, SendPrompt};
 

@@ -9,7 +9,7 @@ use super::heal::Companion;
 use super::job::{Status, TASK};
 use crate::canon::{option, settled};
 use crate::{Act, Facts, Seen, Settled, Strategy};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::{Canon, Span, VTime};
 
 /// The time between two polls (PR 3).
 pub const POLL: Span = Span::secs(30);

@@ -8,8 +8,8 @@ use super::message::{Last, Signature};
 use super::{Rules, Version};
 use crate::canon::option;
 use crate::{Act, Facts, Seen, Settled, Strategy};
-use rehang_scenario::{Canon, Policy, Span, VTime};
 use rehang_wire::opencode::{Prompt, Route};
+use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::Value;
 
 /// The time before the first poll, fixed (PR 3).

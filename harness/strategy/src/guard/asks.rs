@@ -4,7 +4,7 @@
 //! that a user did not do; what has a route to somebody is left to the parts outside, as is a permission.
 
 use crate::{Act, Ask, Facts, Seen, Strategy};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::{Canon, Policy, Span, VTime};
 
 /// What the model reads in place of an answer.
 const TEXT: &str = "Nobody was asked: this run takes no answers. Go on without one where that is safe; otherwise end, and say what has to be decided.";

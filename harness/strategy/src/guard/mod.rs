@@ -20,7 +20,7 @@ pub mod times;
 
 use crate::entry::Named;
 use crate::{Entry, Seat, Wire};
-use rehang_scenario::{Policy, Span};
+use rehang_words::{Policy, Span};
 
 /// The longest silence while nothing in sight is at work: above the longest healthy one on record (a build of 70 minutes,
 /// alphaone/ai-memory-mcp#3888) and above what a person has to answer.

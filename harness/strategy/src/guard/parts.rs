@@ -9,7 +9,7 @@ use super::report;
 use super::standing::Finding;
 use crate::{Act, Whom};
 use rehang_evidence::Pid;
-use rehang_scenario::{Canon, Policy, VTime};
+use rehang_words::{Canon, Policy, VTime};
 
 /// How many times a part of a run is ended before the run is. A judgement: an agent whose third tool hangs as well will
 /// start a fourth.

@@ -13,7 +13,7 @@ use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
 use rehang_evidence::Diagnosis;
-use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
+use rehang_words::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 
 /// How long an agent may say nothing at all before a stdin that nobody writes to is closed. (Claude Code 2 waits 3 s.)

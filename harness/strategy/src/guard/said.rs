@@ -4,8 +4,8 @@
 //! instants, spans and costs are not content. So the steps of an agent that asks its model again and again, and gets
 //! the same half of an answer, say the same. A line of plain text is taken as a whole: a counter makes it new.
 
-use rehang_scenario::Canon;
-pub(super) use rehang_scenario::fnv::{START, hash};
+use rehang_words::Canon;
+pub(super) use rehang_words::fnv::{START, hash};
 use serde_json::Value;
 use std::collections::VecDeque;
 

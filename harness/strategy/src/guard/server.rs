@@ -13,8 +13,8 @@ use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::text;
 use crate::{Act, Facts, Seen, Settled, Strategy, Whom};
-use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::opencode::{Ask, Route};
+use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
 
 /// The time between two rounds of questions to the server.

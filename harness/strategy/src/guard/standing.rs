@@ -10,7 +10,7 @@ use crate::Act;
 use crate::canon::option;
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Pid};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::{Canon, Span, VTime};
 
 /// How long nothing must have moved before the first look.
 const FIRST: Span = Span::secs(10);
@@ -164,12 +164,12 @@ pub const LIMITS: [Limit; 61] = [
     below("thread-deadlock", After::Fixed(HELD), "the threads of a process below the agent wait for each other"),
     below("unreaped", After::Fixed(HELD), "a process below the agent waits for a child that is over"),
     below("tool-lost", After::Fixed(HELD), "an agent below the agent waits for a tool of which nothing runs"),
-    below("alive-after-result", After::Fixed(HELD), "an agent below the agent has finished its turn, and does not exit"),
     below(
-        "sigttin",
-        After::Fixed(STOPPED),
-        "a tool's command was stopped: it read its terminal from the background",
+        "alive-after-result",
+        After::Fixed(HELD),
+        "an agent below the agent has finished its turn, and does not exit",
     ),
+    below("sigttin", After::Fixed(STOPPED), "a tool's command was stopped: it read its terminal from the background"),
     below(
         "sigttou",
         After::Fixed(STOPPED),
@@ -181,7 +181,11 @@ pub const LIMITS: [Limit; 61] = [
     below("peer-silent", After::Tool, "the peer of a process below the agent sends nothing"),
     below("host-silent", After::Person, "an agent below the agent waits for its host in the middle of a turn"),
     below("oauth-callback", After::Person, "a tool waits for a log-in in a browser, and nobody comes"),
-    below("terminal-person", After::Person, "the screen of a process below the agent waits for a key, and nobody comes"),
+    below(
+        "terminal-person",
+        After::Person,
+        "the screen of a process below the agent waits for a key, and nobody comes",
+    ),
     below("stdout-undrained", After::Tool, "a process below the agent has a full stdout, and nobody reads it"),
 ];
 

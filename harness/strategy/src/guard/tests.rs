@@ -6,7 +6,7 @@ use super::{AT_WORK, QUIET};
 use crate::testing::{Bench, Patience, deeds, looked, report};
 use crate::{Act, Intended, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
-use rehang_scenario::{Span, Terminal};
+use rehang_words::{Span, Terminal};
 use serde_json::{Value, json};
 
 mod parts;

@@ -6,7 +6,7 @@
 use super::standing::{OF_A_TOOL, PERSON, SILENT, STOPPED};
 use super::{AT_WORK, QUIET};
 use crate::entry::{Param, Params, Value};
-use rehang_scenario::Span;
+use rehang_words::Span;
 
 /// The parameters of guard, and of each of its parts.
 pub const PARAMS: &[Param] = &[
@@ -102,5 +102,5 @@ pub(super) fn in_words(span: Span) -> String {
     const UNITS: [(u64, &str); 3] = [(3_600_000, "hour"), (60_000, "minute"), (1_000, "second")];
     let ms = span.as_ms();
     let unit = UNITS.into_iter().find(|(unit, _)| ms >= *unit && ms.is_multiple_of(*unit));
-    unit.map_or_else(|| span.to_string(), |(unit, name)| rehang_scenario::text::counted(ms / unit, name))
+    unit.map_or_else(|| span.to_string(), |(unit, name)| rehang_words::text::counted(ms / unit, name))
 }

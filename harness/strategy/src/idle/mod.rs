@@ -12,7 +12,7 @@ use crate::entry::Value;
 use crate::lines::text;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Stream, Whom, Wire};
 use pipe::{Line, Pipe};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::{Canon, Policy, Span, VTime};
 
 /// `select(1.0)`: how often the loop wakes up by itself.
 pub const SELECT: Span = Span::secs(1);

@@ -4,7 +4,7 @@
 //! buffer until the kernel has something new (the defect that little-loops' tests cannot see, since they mock the
 //! selector).
 
-use rehang_scenario::Canon;
+use rehang_words::Canon;
 
 /// How many bytes a reader takes from the kernel at a time (`TextIOWrapper._CHUNK_SIZE`).
 const CHUNK: usize = 8_192;

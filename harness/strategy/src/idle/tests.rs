@@ -1,6 +1,6 @@
 use crate::testing::{Bench, deeds, report};
 use crate::{Act, Facts, Seen, Stream};
-use rehang_scenario::{Span, VTime};
+use rehang_words::{Span, VTime};
 
 const RESULT: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}\n";
 

@@ -15,7 +15,7 @@
 use super::letters::{self, Kind, Letter};
 use crate::testing::Bench;
 use crate::{Act, Seen};
-use rehang_scenario::VTime;
+use rehang_words::VTime;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use crate::pawwork::REASONING;
 use crate::testing::looked;
 use crate::{Ask, Seen, Stream};
 use rehang_evidence::Sure;
-use rehang_scenario::Terminal;
+use rehang_words::Terminal;
 use serde_json::{Value, json};
 
 /// What follows a number that is an age in the body of an answer.

@@ -13,7 +13,7 @@ use super::letters::{self, Letter};
 use crate::Seen;
 use crate::testing::{ask, question};
 use expect_test::expect;
-use rehang_scenario::fnv;
+use rehang_words::fnv;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

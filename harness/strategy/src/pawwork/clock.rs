@@ -6,7 +6,7 @@
 use super::REASONING;
 use crate::canon::option;
 use crate::{Act, Seen};
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_words::{Canon, Policy, Span, VTime};
 use std::collections::BTreeMap;
 
 /// SILENT_STREAM_TIMEOUT_MS (2837fabbb).

@@ -6,8 +6,8 @@
 use super::clock::StreamClock;
 use super::reply;
 use crate::{Act, Ask, Facts, Seen, Strategy, Then, canon};
-use rehang_scenario::turns::Question;
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_words::Question;
+use rehang_words::{Canon, Span, VTime};
 use serde_json::{Value, json};
 
 /// The ledger with its stream clock.

@@ -34,7 +34,7 @@
 //! comes) → `question.replied`, or `question.rejected` with `reason` → the tool's end → `Ended`. Reasons:
 //! `replied` (answers and skips alike), `dismissed` (a person's dismissal), `cancelled` (abort of the session
 //! or its stream), `shutdown` (disposal), `rejected` (a reply that did not fit). The tool's error text is
-//! [`ended_text`]; all answers empty or blank means skipped: `question.replied`, and the text [`SKIPPED`](rehang_scenario::attribution::SKIPPED).
+//! [`ended_text`]; all answers empty or blank means skipped: `question.replied`, and the text [`SKIPPED`](rehang_words::attribution::SKIPPED).
 //!
 //! **Replies.** The persona hands every `POST /question/:id/reply` (`dismiss: false`, the body as it came),
 //! `POST /question/:id/reject` (`dismiss: true`) to the strategy as `Submitted`, unknown ids too, and does
@@ -49,7 +49,7 @@
 //! `POST /session/:id/tool/respond` with `{messageID, callID, action: "submit", answers: [[…]]}` or
 //! `{messageID, callID, action: "dismiss"}`; the persona takes `callID` out of the body (empty if there is none) as
 //! `Submitted.id`, `dismiss` from the action, and the session from the path. Texts: a dismissal completes the part with
-//! `metadata.dismissed` and [`EXTERNAL_DISMISSED`](rehang_scenario::attribution::EXTERNAL_DISMISSED); abort and
+//! `metadata.dismissed` and [`EXTERNAL_DISMISSED`](rehang_words::attribution::EXTERNAL_DISMISSED); abort and
 //! disposal fail it with [`external_text`]. A restarted server rewrites, on read, a stored running part that is
 //! `externalResultReady` and has no pending ask: error [`CANCELLED`], metadata `interrupted` and
 //! `stale_external_result`.
@@ -64,8 +64,8 @@ mod tests;
 
 use crate::entry::Value;
 use crate::{Entry, Param, Seat, Wire};
-use rehang_scenario::Span;
-use rehang_scenario::attribution::QUESTION_DISMISSED;
+use rehang_words::Span;
+use rehang_words::attribution::QUESTION_DISMISSED;
 
 /// PawWork's strategies in the catalogue.
 pub const ENTRIES: &[Entry] = &[

@@ -4,8 +4,8 @@
 //! again. #756: the halt is a hard abort, so the clock that was to save a lost question killed it.
 
 use crate::{Act, Facts, Seen, Strategy};
-use rehang_scenario::{Canon, Policy, Span, VTime};
 use rehang_wire::opencode::{Ask, Route, Status, kind};
+use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

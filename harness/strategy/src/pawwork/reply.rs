@@ -3,7 +3,7 @@
 //! Invariant: the same rules in both generations. The ledger destroyed a question over them; external results
 //! answer 422 in the same words and keep it.
 
-use rehang_scenario::turns::Question;
+use rehang_words::Question;
 use serde_json::Value;
 
 /// Reads `answers`: a list of labels for each question; `None` if the body has no such shape.
@@ -58,7 +58,7 @@ pub(super) fn unaskable(questions: &[Question]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::turns::Choice;
+    use rehang_words::Choice;
     use serde_json::json;
 
     fn question(options: &[&str], multiple: bool, custom: Option<bool>) -> Question {

@@ -3,7 +3,7 @@
 use crate::companion::tests::fuzz::{self, question};
 use crate::testing::Patience;
 use crate::{Act, Ask, Seen, Strategy, Then};
-use rehang_scenario::VTime;
+use rehang_words::VTime;
 use serde_json::{Value, json};
 
 /// A strategy under test, and everything that it has done so far.
@@ -271,7 +271,7 @@ fn a_response_that_races_an_abort_meets_the_tombstone() {
 
 #[test]
 fn a_question_beyond_the_limits_is_refused_at_the_tool() {
-    let refused = |change: fn(&mut rehang_scenario::turns::Question)| {
+    let refused = |change: fn(&mut rehang_words::Question)| {
         let mut asked = question(false);
         change(&mut asked);
         let (id, session) = ("call_1".to_owned(), "ses_1".to_owned());

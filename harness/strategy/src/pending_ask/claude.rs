@@ -6,8 +6,8 @@
 use super::{OPEN_MAX, Open, Rule, Ruling};
 use crate::lines::{Lines, blocks, text};
 use crate::{Act, Seen, Settled, Stream, Whom};
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Canon, VTime};
+use rehang_words::{Canon, VTime};
+use rehang_words::{Choice, Question};
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Default)]

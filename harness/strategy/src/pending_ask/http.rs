@@ -9,8 +9,8 @@ use super::{OPEN_MAX, Open, Rule, Ruling};
 use crate::canon::{option, texts};
 use crate::lines::text;
 use crate::{Act, Seen, Settled};
-use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::opencode::{Answers, Ask, PermissionReply, Permit, Route, kind};
+use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
 
 /// The time limit of each request, the same as for the opencode companion's GETs.

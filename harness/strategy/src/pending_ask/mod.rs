@@ -10,8 +10,8 @@ mod http;
 
 use crate::entry::Value;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire, canon};
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Canon, Policy as Report, Span, VTime};
+use rehang_words::{Canon, Policy as Report, Span, VTime};
+use rehang_words::{Choice, Question};
 
 /// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {

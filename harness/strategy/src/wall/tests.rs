@@ -1,6 +1,6 @@
 use crate::testing::{Bench, deeds, report};
 use crate::{Facts, Intended, Seen, Stream};
-use rehang_scenario::Span;
+use rehang_words::Span;
 
 #[test]
 fn it_looks_at_nothing_but_the_clock() {

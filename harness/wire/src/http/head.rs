@@ -3,7 +3,7 @@
 //! Invariant: names are compared without case, lines keep their order, and a value that occurs twice is not folded.
 
 use super::target::Target;
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 
 /// The header lines of a message, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

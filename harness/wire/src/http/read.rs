@@ -9,7 +9,7 @@ use super::target::Target;
 use super::{BODY_MAX_BYTES, CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, HEADERS_MAX};
 use crate::buffer::Buffer;
 use crate::text;
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;

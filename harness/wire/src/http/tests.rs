@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use rehang_scenario::{Canon, Canonical, VTime};
+use rehang_words::{Canon, Canonical, VTime};
 
 fn pieces<H: Head>(reader: &mut Reader<H>) -> Result<Vec<Piece<H>>, HttpError> {
     let mut all = Vec::new();

@@ -6,7 +6,7 @@
 use super::encode::error_status;
 use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse::{self, Item, SseError};
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 use serde_json::Value;
 use std::collections::VecDeque;
 

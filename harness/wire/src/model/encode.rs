@@ -5,7 +5,7 @@
 
 use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse;
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 use serde_json::{Value, json};
 
 /// Encodes one response to a request.

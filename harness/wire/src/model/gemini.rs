@@ -5,7 +5,7 @@
 //! result, which comes back the same way, finds it.
 
 use super::{Finish, Message, ModelRequest, Part, Tool, ToolCall};
-use rehang_scenario::{Canon, Canonical};
+use rehang_words::{Canon, Canonical};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

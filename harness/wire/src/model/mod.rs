@@ -10,19 +10,21 @@ mod ask;
 mod decode;
 mod encode;
 mod gemini;
+#[cfg(feature = "script")]
 pub mod reply;
 mod request;
+#[cfg(feature = "script")]
 pub mod script;
 mod whole;
 
 pub use ask::request_body;
 pub use decode::{ARGUMENTS_MAX_BYTES, Decoder, ModelError, OPEN_CALLS_MAX};
 pub use encode::{Encoder, error_body, error_message};
-pub use rehang_scenario::turns::Finish;
+pub use rehang_words::Finish;
 pub use request::{Message, ModelRequest, Part, Tool};
 pub use whole::whole;
 
-use rehang_scenario::{Canon, Canonical, canon};
+use rehang_words::{Canon, Canonical, canon};
 use serde_json::Value;
 use std::hash::{Hash, Hasher};
 
@@ -132,5 +134,5 @@ impl Canonical for ModelEvent {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "script"))]
 mod tests;

@@ -4,7 +4,7 @@
 //! have any shape.
 
 use super::route::Route;
-use rehang_scenario::turns::{Choice, Question as Asked};
+use rehang_words::{Choice, Question as Asked};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use rehang_evidence::diagnosis::graph::{Edge, Graph, Over, To};
 use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Sure, Verdict};
-use rehang_os::linux::machine;
+use rehang_processes::machine;
 use rehang_runner::outputs;
 use rehang_scenario::Span;
 use rehang_scenario::text::{counted_as, duration};

@@ -4,7 +4,7 @@
 
 use super::{client, wrapper};
 use rehang_fakes::stand_in::StandIn;
-use rehang_runner::tree;
+use rehang_processes::tree;
 use rehang_scenario::{Scenario, Terminal};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read, Write};

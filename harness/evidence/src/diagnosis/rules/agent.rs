@@ -10,7 +10,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::heard::ACP;
 use crate::kind;
-use rehang_scenario::text::counted_as;
+use rehang_words::text::counted_as;
 
 /// A child that began within this many nanoseconds of its agent is a helper: tools come later.
 const BESIDE_NS: u64 = 3_000_000_000;

@@ -20,7 +20,7 @@ use super::finding::{Finding, rank};
 use super::view::View;
 use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
-use rehang_scenario::text::duration;
+use rehang_words::text::duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep processes are followed: no healthy tree comes near.

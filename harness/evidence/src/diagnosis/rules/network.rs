@@ -7,7 +7,7 @@ use super::{On, Wait, agent, end_it, left};
 use crate::data::{Family, Process, Socket, SocketState, State, Thread, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
-use rehang_scenario::text::duration;
+use rehang_words::text::duration;
 
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
 /// record. The event of a token has a hundred and more.

@@ -9,7 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::kind;
-use rehang_scenario::text::duration;
+use rehang_words::text::duration;
 
 /// The share of a core above which a process works, counting the time of waiting for a processor, since machines are
 /// busy.

@@ -9,7 +9,7 @@ use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::kind;
-use rehang_scenario::text::duration;
+use rehang_words::text::duration;
 
 /// A wait for standard input.
 pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {

@@ -7,7 +7,7 @@ use crate::data::{Descriptor, Object, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::{kind, tools};
-use rehang_scenario::prompt::{self, WaitsAt};
+use rehang_words::prompt::{self, WaitsAt};
 
 const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
 

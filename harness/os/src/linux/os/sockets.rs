@@ -4,10 +4,10 @@
 
 use super::RealOs;
 use crate::linux::descriptor::{self, Descriptor};
-use crate::linux::machine;
 use crate::linux::process::give_up;
 use crate::lockstep::protocol::{Key, Moved, Said, hash};
 use crate::os::{BACKLOG, Errno, Fd, FdKind, Listen};
+use rehang_processes::machine;
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;

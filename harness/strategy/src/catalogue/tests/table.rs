@@ -4,7 +4,7 @@ use crate::entry::{Param, Params, Value};
 use crate::spec::{MEMBERS_MAX, PARAMS_MAX, Spec, TEXT_MAX, Why, check_pattern, covers, parse_stack};
 use crate::{all, stack};
 use expect_test::expect;
-use rehang_scenario::Span;
+use rehang_words::Span;
 
 #[test]
 fn each_text_is_read_or_refused_at_its_place() {

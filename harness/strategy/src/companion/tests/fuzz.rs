@@ -4,8 +4,8 @@ use crate::companion::message::shapes;
 use crate::testing::SHRINK_MAX_MS;
 use crate::{Ask, Entry, Params, Seen};
 use proptest::prelude::*;
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Canon, VTime};
+use rehang_words::{Canon, VTime};
+use rehang_words::{Choice, Question};
 use serde_json::{Value, json};
 
 /// An observation with small ids and near times, so that it often meets what the strategy waits for.
@@ -24,7 +24,7 @@ pub(crate) fn check(entries: &[Entry]) {
             if spec {
                 params.words.insert("worker", "watcher");
                 params.counts.insert("max_polls", 2);
-                params.spans.insert("prompt_timeout", rehang_scenario::Span::secs(40));
+                params.spans.insert("prompt_timeout", rehang_words::Span::secs(40));
             }
             let (early, late) = (play(entry, &params, &picks, 0), play(entry, &params, &picks, shift));
             for ((step, early), late) in early.iter().enumerate().zip(&late) {

@@ -8,7 +8,7 @@ mod watcher;
 
 use super::message::shapes;
 use crate::{Act, Seen, Settled};
-use rehang_scenario::{Policy, VTime};
+use rehang_words::{Policy, VTime};
 use serde_json::{Value as Json, json};
 
 /// A status with its body, or why there was none.

@@ -5,7 +5,7 @@ use crate::companion::errors::{classify, fetch_error, status_error};
 use crate::companion::job::{Job, Status};
 use crate::companion::message::Last;
 use expect_test::expect;
-use rehang_scenario::Span;
+use rehang_words::Span;
 
 #[test]
 fn a_job_is_printed_as_its_store_has_it() {
@@ -106,7 +106,7 @@ fn a_signature_changes_with_each_of_its_fields() {
     };
     let signature = |message: &Json| Last::reply(message).signature();
     let canon = |message: &Json| {
-        let mut canon = rehang_scenario::Canon::new(VTime(9));
+        let mut canon = rehang_words::Canon::new(VTime(9));
         signature(message).canon(&mut canon);
         canon.into_bytes()
     };

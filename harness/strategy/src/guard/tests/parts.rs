@@ -4,7 +4,7 @@ use super::{FIRST_LOOK_MS, STEP, diagnosis, finds, process};
 use crate::testing::{deeds, looked, report};
 use crate::{Act, Intended, Seen};
 use rehang_evidence::{Diagnosis, Pid, Sure};
-use rehang_scenario::{Span, Terminal};
+use rehang_words::{Span, Terminal};
 
 /// The limit of a command below the agent that waits for its stdin for certain.
 const HELD: u64 = Span::mins(10).as_ms();
@@ -26,14 +26,16 @@ fn the_part_is_ended_and_the_run_goes_on() {
     assert_eq!(deeds(&ends), [(at, "TERM part 101".to_owned())]);
     let acts: Vec<Act> = ends.into_iter().map(|(_, act)| act).collect();
     let report = report(&acts);
-    assert_eq!((report.rule.as_deref(), report.cause, report.detected.as_deref()), (
-        Some("end-part"),
-        None,
-        Some("stdin-open")
-    ));
+    assert_eq!(
+        (report.rule.as_deref(), report.cause, report.detected.as_deref()),
+        (Some("end-part"), None, Some("stdin-open"))
+    );
     bench.out("the tool has failed, so something else is tried\n");
     let kill = at + STEP.as_ms();
-    assert_eq!(deeds(&finds(&mut bench, kill, &looked("sleep", true, Sure::Guess))), [(kill, "KILL part 101".to_owned())]);
+    assert_eq!(
+        deeds(&finds(&mut bench, kill, &looked("sleep", true, Sure::Guess))),
+        [(kill, "KILL part 101".to_owned())]
+    );
     assert!(bench.strategy.deadline().is_some(), "it still watches");
 }
 

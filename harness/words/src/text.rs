@@ -4,9 +4,10 @@
 //!
 //! Invariant: a suggestion is one of the candidates, or, of names with folders, a part of one.
 
-use crate::limits;
-use crate::problem::shown;
 use std::time::Duration;
+
+/// The most bytes of a mistyped name for which a suggestion is looked for.
+pub const NAME_CHARS: usize = 200;
 
 /// The candidate that a word was most likely meant to be; `None` if none is near. Among equally near ones the first.
 ///
@@ -14,7 +15,7 @@ use std::time::Duration;
 /// takes only a few characters to insert, remove, replace or swap with their neighbour: one, and above five characters
 /// one in three, as in rustc. Upper and lower case, `_` and `-` are the same.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if word.len() > limits::NAME_CHARS {
+    if word.len() > NAME_CHARS {
         return None;
     }
     let plain = |text: &str| text.to_lowercase().replace('_', "-");
@@ -50,7 +51,7 @@ pub fn suggest_part<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
 /// clause such as "`rehang strategies` lists them"; it may be empty.
 ///
 /// ```
-/// # use rehang_scenario::text::unknown;
+/// # use rehang_words::text::unknown;
 /// let all = "there are null, tty";
 /// assert_eq!(unknown("terminal", "nul", Some("null"), all), "no terminal is called `nul`; did you mean `null`? There are null, tty");
 /// assert_eq!(unknown("terminal", "x11", None, all), "no terminal is called `x11`; there are null, tty");
@@ -151,6 +152,39 @@ pub fn without_controls(text: &str) -> String {
         }
     }
     out
+}
+
+/// A word of the file, made safe for a sentence: short, and without control characters.
+pub fn shown(word: &str) -> String {
+    cut(word, 80)
+}
+
+/// The first characters of a text, made safe for a terminal; `…` follows if there are more.
+pub fn cut(text: &str, chars: usize) -> String {
+    let mut out = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == chars {
+            out.push('…');
+            break;
+        }
+        match hidden(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// A foreign text in one line, made safe for a terminal: invisible characters are written out.
+pub fn in_one_line(text: &str) -> String {
+    cut(text, usize::MAX)
+}
+
+/// Whether a character is a control character, cannot be seen, or changes how its neighbours are shown.
+pub fn hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -268,7 +302,7 @@ mod tests {
         assert_eq!([near("abc", "abcdefghi"), near("ab", "abcdefghi")], [true, false]);
         assert_eq!([near("abcdefghi", "abc"), near("abcdefghi", "ab")], [true, false]);
         assert!(near("A_b_C", "a-B-c"));
-        let most = limits::NAME_CHARS;
+        let most = NAME_CHARS;
         assert_eq!([most, most + 1].map(|chars| near(&"a".repeat(chars), "aaa")), [true, false]);
         assert_eq!(suggest("abc", []), None);
     }

@@ -2,12 +2,14 @@
 //!
 //! Invariant: a report holds claims. The judge decides whether they are true.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a strategy says of itself; in an expectation, the claims that the trace must contain.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
     /// The signal that it acted on: `no-tty`, `env`, `idle`, `no-children`, `error-block`, …

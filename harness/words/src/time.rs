@@ -2,6 +2,7 @@
 //!
 //! Invariant: time comes in as an argument; nothing here reads a clock. A tick is 1 ms.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,9 +14,12 @@ use std::ops::{Add, Sub};
 pub struct VTime(pub u64);
 
 /// A span of virtual time in whole milliseconds, written `250ms`, `2s`, `15m` or `4h`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema)]
-#[schemars(transparent)]
-pub struct Span(#[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"))] pub u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transparent))]
+pub struct Span(
+    #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$")))] pub u64,
+);
 
 /// The longest span that a file may name: 366 days. Anything longer is treated as a mistake.
 pub const SPAN_MAX: Span = Span(366 * 24 * 3_600_000);

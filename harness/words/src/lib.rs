@@ -1,0 +1,24 @@
+//! The types that all crates share, and the words in which they speak to people.
+//!
+//! Pure: no clock, no process, no descriptor, and no file format. A program that embeds the diagnosis or the strategies
+//! builds this crate, and not the scenario format.
+
+pub mod attribution;
+pub mod canon;
+mod finish;
+pub mod fnv;
+pub mod policy;
+pub mod prompt;
+mod question;
+mod terminal;
+pub mod text;
+pub mod time;
+mod ways;
+
+pub use canon::{Canon, Canonical};
+pub use finish::Finish;
+pub use policy::Policy;
+pub use question::{Choice, Question};
+pub use terminal::Terminal;
+pub use time::{Span, VTime};
+pub use ways::{Form, Wire};
