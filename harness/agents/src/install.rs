@@ -222,13 +222,6 @@ impl Store {
         Ok(Store { dir, commands })
     }
 
-    /// The default folder of the cache: `REHANG_CACHE`, else `$XDG_CACHE_HOME/rehang`, else `~/.cache/rehang`.
-    pub fn default_dir() -> PathBuf {
-        let of = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let cache = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
-        of("REHANG_CACHE").or_else(|| Some(cache()?.join("rehang"))).unwrap_or_else(|| PathBuf::from(".rehang-cache"))
-    }
-
     /// The folder of the cache.
     pub fn dir(&self) -> &Path {
         &self.dir

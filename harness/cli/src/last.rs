@@ -3,7 +3,6 @@
 //! Invariant: only a note in rehang's cache, one path in one line; if there is no cache, or it cannot be written, a report
 //! is made all the same and merely not found again.
 
-use rehang_agents::Store;
 use std::path::{Path, PathBuf};
 
 /// The note's name in the cache.
@@ -36,5 +35,5 @@ pub fn report() -> Option<PathBuf> {
 
 /// The note; `None` without a home.
 pub fn note() -> Option<PathBuf> {
-    Some(Store::default_dir()).filter(|dir| dir.is_absolute()).map(|dir| dir.join(NAME))
+    Some(rehang_processes::cache::folder()).filter(|dir| dir.is_absolute()).map(|dir| dir.join(NAME))
 }

@@ -5,7 +5,6 @@
 
 use crate::error::CommandError;
 use crate::last;
-use rehang_agents::Store;
 use rehang_runner::run::Outcome;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,7 +23,7 @@ pub struct LastRun {
 
 /// The file: `last-run.json` in rehang's cache (`REHANG_CACHE`, `XDG_CACHE_HOME/rehang`, `~/.cache/rehang`).
 fn file() -> PathBuf {
-    Store::default_dir().join("last-run.json")
+    rehang_processes::cache::folder().join("last-run.json")
 }
 
 /// Keeps what failed in this run.

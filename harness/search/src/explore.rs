@@ -318,7 +318,7 @@ impl Explorer {
 
 /// The stacks of an agent's cells: its matrix, or `none` and the one that the search is against.
 pub fn stacks(agent: &Agent, against: Option<&str>) -> Vec<String> {
-    let Some(against) = against else { return rehang_strategy::matrix(agent) };
+    let Some(against) = against else { return rehang_strategy::matrix(&agent.wires()) };
     let fits = rehang_strategy::stack(against).is_ok_and(|stack| stack.seat_in(&agent.wires()).is_ok());
     [NONE].into_iter().chain(fits.then_some(against)).map(str::to_owned).collect()
 }

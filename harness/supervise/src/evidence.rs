@@ -28,7 +28,7 @@ impl Evidence {
             None => {
                 let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
                 let name = format!("{}-{}", now.as_secs(), std::process::id());
-                rehang_agents::Store::default_dir().join("supervised").join(name)
+                rehang_processes::cache::folder().join("supervised").join(name)
             }
         };
         std::fs::create_dir_all(&folder).map_err(|e| {

@@ -80,7 +80,7 @@ pub fn parsed(word: &str, version: &str) -> Result<Wanted, UpstreamError> {
 /// # Errors
 /// It cannot be made.
 pub fn store() -> Result<Store, UpstreamError> {
-    Ok(Store::open(&Store::default_dir())?)
+    Ok(Store::open(&rehang_processes::cache::folder())?)
 }
 
 /// The recipes of all releases that are wanted, and those that cannot run, with the reason.

@@ -1,0 +1,97 @@
+//! Who may rest on whom, and how large each crate may become.
+//!
+//! Invariants held here: a program that embeds the diagnosis, the strategies or the supervisor builds only the crates named
+//! in [`EMBEDDED`], and no parser of scenario files; no crate has more lines than its budget in [`LINES`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Crates that other programs embed, and the crates of this workspace on which each of them rests.
+const EMBEDDED: [(&str, &[&str]); 4] = [
+    ("evidence", &["wire", "words"]),
+    ("strategy", &["evidence", "wire", "words"]),
+    ("supervise", &["evidence", "processes", "strategy", "wire", "words"]),
+    ("processes", &[]),
+];
+/// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
+const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
+/// The most lines of Rust, tests in `src` included, behind `rehang-supervise`.
+const BEHIND_SUPERVISE: usize = 40_000;
+/// The most lines of Rust in the `src` folder of each crate, its tests there included. A budget only falls.
+const LINES: [(&str, usize); 0] = [];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The crates in `harness`, by their folders.
+fn crates() -> BTreeSet<String> {
+    let folders = std::fs::read_dir(root().join("harness")).expect("the crates").flatten();
+    folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The dependencies of a crate that every build of it has: neither optional ones nor those of its tests.
+fn dependencies(name: &str) -> BTreeSet<String> {
+    let manifest = std::fs::read_to_string(root().join("harness").join(name).join("Cargo.toml")).expect("a manifest");
+    let section = manifest.split("[dependencies]\n").nth(1).expect("dependencies");
+    let section = section.split("\n[").next().unwrap_or_default();
+    let lines = section.lines().filter(|line| !line.contains("optional = true") && !line.starts_with('#'));
+    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// All that a crate rests on: crates of this workspace by their folders, others by their names.
+fn rests_on(name: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut own, mut others, mut next) = (BTreeSet::new(), BTreeSet::new(), vec![name.to_owned()]);
+    while let Some(name) = next.pop() {
+        for dependency in dependencies(&name) {
+            match dependency.strip_prefix("rehang-") {
+                Some(folder) if own.insert(folder.to_owned()) => next.push(folder.to_owned()),
+                Some(_) => {}
+                None => drop(others.insert(dependency)),
+            }
+        }
+    }
+    (own, others)
+}
+
+/// The lines of all Rust files in the `src` folder of a crate.
+fn lines(name: &str) -> usize {
+    let (mut count, mut folders) = (0, vec![root().join("harness").join(name).join("src")]);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                count += std::fs::read_to_string(&path).expect("a file").lines().count();
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn what_others_embed_rests_on_few_crates() {
+    for (name, wanted) in EMBEDDED {
+        let (own, others) = rests_on(name);
+        assert_eq!(own, wanted.iter().map(|&name| name.to_owned()).collect(), "what rehang-{name} rests on");
+        let forbidden: Vec<&str> = NOT_EMBEDDED.into_iter().filter(|name| others.contains(*name)).collect();
+        assert!(forbidden.is_empty(), "rehang-{name} builds {forbidden:?}");
+    }
+    let behind: usize = rests_on("supervise").0.iter().map(|name| lines(name)).sum::<usize>() + lines("supervise");
+    assert!(behind <= BEHIND_SUPERVISE, "{behind} lines are behind rehang-supervise");
+}
+
+#[test]
+fn no_crate_outgrows_its_budget() {
+    let budgets = BTreeMap::from(LINES);
+    let named: BTreeSet<String> = budgets.keys().map(|&name| name.to_owned()).collect();
+    assert_eq!(named, crates(), "each crate in harness has a budget of lines");
+    let over: Vec<String> = budgets
+        .into_iter()
+        .map(|(name, most)| (name, lines(name), most))
+        .filter(|(_, count, most)| count > most)
+        .map(|(name, count, most)| format!("harness/{name} has {count} lines; its budget is {most}"))
+        .collect();
+    assert!(over.is_empty(), "take out what the change made superfluous:\n{}", over.join("\n"));
+}
