@@ -1,0 +1,207 @@
+//! How a run in virtual time ended, as data.
+//!
+//! Invariant: [`Verdict::Deadlock`] is made only by the classification of waits, and only if every wait is
+//! [`Source::Inside`].
+
+use serde::{Serialize, Serializer};
+use std::time::Duration;
+
+/// How a run in virtual time ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ending {
+    /// The outcome.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Virtual time from the start to the end. In JSON in seconds, with nine places.
+    #[serde(rename = "virtual_seconds", serialize_with = "seconds")]
+    pub elapsed: Duration,
+    /// Real time from the start to the end.
+    #[serde(rename = "real_seconds", serialize_with = "seconds")]
+    pub real: Duration,
+    /// How often the clock jumped.
+    pub jumps: u64,
+    /// The deadline that expired last.
+    pub last: Option<Expiry>,
+    /// The timed waits and timers that expired, the most frequent first; at most 20.
+    pub timers: Vec<Timer>,
+    /// `false` if time flowed with processor time, so that another run may differ.
+    pub repeatable: bool,
+    /// What could not be done in virtual time.
+    pub notes: Vec<Note>,
+    /// How many processes outlived the command; they were killed.
+    pub left: usize,
+}
+
+/// The outcome of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The command ended.
+    Exited {
+        /// Its exit code.
+        code: i32,
+    },
+    /// A signal ended the command.
+    Signalled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// Nothing in the tree can ever happen again: proved.
+    Deadlock {
+        /// What each thread waits for.
+        waits: Vec<Wait>,
+    },
+    /// No timer is left, and a thread waits for something outside of the tree.
+    WaitsFor {
+        /// What each thread waits for.
+        waits: Vec<Wait>,
+    },
+    /// The tree still lived by its timers when the virtual time was used up.
+    Horizon {
+        /// What each thread waits for.
+        waits: Vec<Wait>,
+    },
+    /// No timer is left, but what some thread waits for is not known well enough for a proof.
+    Undecided {
+        /// Why there is no proof.
+        why: String,
+        /// What each thread waits for.
+        waits: Vec<Wait>,
+    },
+    /// The caller's look ended the run.
+    Stopped,
+}
+
+impl Verdict {
+    /// What each thread waited for at the end; nothing if the command ended.
+    pub fn waits(&self) -> &[Wait] {
+        match self {
+            Verdict::Deadlock { waits }
+            | Verdict::WaitsFor { waits }
+            | Verdict::Horizon { waits }
+            | Verdict::Undecided { waits, .. } => waits,
+            Verdict::Exited { .. } | Verdict::Signalled { .. } | Verdict::Stopped => &[],
+        }
+    }
+}
+
+/// What one thread waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wait {
+    /// The process.
+    pub pid: i32,
+    /// The thread.
+    pub tid: i32,
+    /// The thread's name; control characters are replaced by `?`.
+    pub program: String,
+    /// The system call that it waits in.
+    pub call: String,
+    /// The things that can end the wait, each with its origin.
+    pub objects: Vec<Object>,
+    /// Virtual time until the wait ends by itself.
+    #[serde(serialize_with = "maybe_seconds", skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Duration>,
+}
+
+/// Something that a thread waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Object {
+    /// The thing, such as `fd 3 pipe:[4711]` or `futex 0x7f00`.
+    pub name: String,
+    /// Where the event that ends the wait would come from.
+    pub source: Source,
+    /// Processes of the tree that could end the wait.
+    pub holders: Vec<i32>,
+}
+
+/// Where the event that ends a wait would come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The tree itself.
+    Inside,
+    /// A process, a person or a machine outside of the tree: which.
+    Outside(String),
+    /// It is not known: why.
+    Unknown(String),
+}
+
+/// A deadline that expired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Expiry {
+    /// The process whose deadline it was.
+    pub pid: i32,
+    /// The name of its thread.
+    pub program: String,
+    /// The system call or the kind of timer.
+    pub call: String,
+    /// How long the wait lasted in virtual time.
+    #[serde(rename = "seconds", serialize_with = "seconds")]
+    pub lasted: Duration,
+    /// When it expired, in virtual time from the start.
+    #[serde(rename = "at_seconds", serialize_with = "seconds")]
+    pub at: Duration,
+}
+
+/// All expired deadlines of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Timer {
+    /// The name of the thread, or of the process whose timer it was.
+    pub program: String,
+    /// The system call or the kind of timer.
+    pub call: String,
+    /// How often it expired.
+    pub count: u64,
+    /// The shortest such wait.
+    #[serde(rename = "shortest_seconds", serialize_with = "seconds")]
+    pub shortest: Duration,
+    /// The longest such wait.
+    #[serde(rename = "longest_seconds", serialize_with = "seconds")]
+    pub longest: Duration,
+}
+
+/// Something that cannot be done in virtual time, and which program wanted it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Note {
+    /// The program.
+    pub program: String,
+    /// What it is.
+    pub what: Limit,
+}
+
+/// What virtual time does not reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// It wanted to trace other processes, as a debugger does. It was told that this is not permitted.
+    Traces,
+    /// It is installed setuid or setgid, and ran without these rights.
+    SetUid,
+    /// It is a 32-bit program, whose clocks and waits are real.
+    ThirtyTwoBit,
+    /// Its clock reads are slow because its vDSO could not be replaced.
+    SlowClock,
+}
+
+impl Limit {
+    /// It as the predicate of a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            Limit::Traces => "wanted to trace another process, which is not possible in virtual time; it was refused",
+            Limit::SetUid => "is setuid or setgid; in virtual time it runs without these rights",
+            Limit::ThirtyTwoBit => "is a 32-bit program; its time is real",
+            Limit::SlowClock => "reads its clock slowly, because its vDSO could not be replaced",
+        }
+    }
+}
+
+fn seconds<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(span.as_secs_f64())
+}
+
+fn maybe_seconds<S: Serializer>(span: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    match span {
+        Some(span) => seconds(span, to),
+        None => to.serialize_none(),
+    }
+}

@@ -1,0 +1,57 @@
+//! Names of system calls that threads wait in.
+
+/// The name of a system call, or `syscall N`.
+pub fn name(number: i64) -> String {
+    let known = KNOWN.iter().find(|(known, _)| *known == number);
+    known.map_or_else(|| format!("syscall {number}"), |(_, name)| (*name).to_owned())
+}
+
+const KNOWN: [(i64, &str); 47] = [
+    (libc::SYS_read, "read"),
+    (libc::SYS_write, "write"),
+    (libc::SYS_readv, "readv"),
+    (libc::SYS_writev, "writev"),
+    (libc::SYS_open, "open"),
+    (libc::SYS_openat, "openat"),
+    (libc::SYS_poll, "poll"),
+    (libc::SYS_ppoll, "ppoll"),
+    (libc::SYS_select, "select"),
+    (libc::SYS_pselect6, "pselect6"),
+    (libc::SYS_epoll_wait, "epoll_wait"),
+    (libc::SYS_epoll_pwait, "epoll_pwait"),
+    (libc::SYS_epoll_pwait2, "epoll_pwait2"),
+    (libc::SYS_pause, "pause"),
+    (libc::SYS_nanosleep, "nanosleep"),
+    (libc::SYS_clock_nanosleep, "clock_nanosleep"),
+    (libc::SYS_futex, "futex"),
+    (libc::SYS_futex_waitv, "futex_waitv"),
+    (super::filter::SYS_FUTEX_WAIT, "futex_wait"),
+    (libc::SYS_wait4, "wait4"),
+    (libc::SYS_waitid, "waitid"),
+    (libc::SYS_rt_sigtimedwait, "rt_sigtimedwait"),
+    (libc::SYS_rt_sigsuspend, "rt_sigsuspend"),
+    (libc::SYS_restart_syscall, "restart_syscall"),
+    (libc::SYS_fork, "fork"),
+    (libc::SYS_vfork, "vfork"),
+    (libc::SYS_clone, "clone"),
+    (libc::SYS_clone3, "clone3"),
+    (libc::SYS_connect, "connect"),
+    (libc::SYS_accept, "accept"),
+    (libc::SYS_accept4, "accept4"),
+    (libc::SYS_recvfrom, "recvfrom"),
+    (libc::SYS_recvmsg, "recvmsg"),
+    (libc::SYS_recvmmsg, "recvmmsg"),
+    (libc::SYS_sendto, "sendto"),
+    (libc::SYS_sendmsg, "sendmsg"),
+    (libc::SYS_splice, "splice"),
+    (libc::SYS_sendfile, "sendfile"),
+    (libc::SYS_fcntl, "fcntl"),
+    (libc::SYS_flock, "flock"),
+    (libc::SYS_ioctl, "ioctl"),
+    (libc::SYS_semop, "semop"),
+    (libc::SYS_semtimedop, "semtimedop"),
+    (libc::SYS_mq_timedsend, "mq_timedsend"),
+    (libc::SYS_mq_timedreceive, "mq_timedreceive"),
+    (libc::SYS_io_getevents, "io_getevents"),
+    (super::filter::SYS_IO_PGETEVENTS, "io_pgetevents"),
+];

@@ -1,0 +1,271 @@
+//! The loop: handles stops, expires deadlines, jumps when all are asleep, and says how the run ended.
+
+use super::signals::Forwarder;
+use super::timed::SECOND;
+use super::tracer::{Owner, RootEnd, Tracer};
+use super::tree::State;
+use super::{proof, sys};
+use crate::{Call, Ending, Limit, Look, Next, Thread, Verdict};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How often the tracer looks for events before it sleeps.
+const SPINS: u32 = 40;
+/// How long it sleeps first, and at most.
+const NAPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
+
+/// After how many jumps in a row without a thread that waits for the outside none is looked for.
+const ALONE: u32 = 100;
+
+/// What a run keeps while it waits for the tree.
+#[derive(Default)]
+struct Patience {
+    /// Looks for events since the last one.
+    spins: u32,
+    nap: Duration,
+    /// Processor time of each process when the clock moved last, and what was used since, in ns.
+    used: BTreeMap<i32, u64>,
+    total: u64,
+    /// When time began to flow, and how much processor time was used then.
+    flow: Option<(u64, u64)>,
+    /// Since when, in real time, the tree has waited for the outside.
+    outside_since: Option<Instant>,
+    /// The outside did not act in time: no jump waits for it until it does.
+    gave_up: bool,
+    /// How many jumps in a row had no thread that waited for the outside.
+    alone: u32,
+}
+
+impl Tracer<'_> {
+    /// Runs the tree to its end.
+    pub fn run(&mut self, mut signals: Option<Forwarder>) -> Ending {
+        let mut patience = Patience { nap: NAPS.0, ..Patience::default() };
+        loop {
+            if self.handle_events() {
+                (patience.spins, patience.nap) = (0, NAPS.0);
+                if patience.outside_since.take().is_some() {
+                    (patience.gave_up, patience.alone) = (false, 0);
+                }
+            }
+            if let Some(end) = self.root_end {
+                return self.finish(match end {
+                    RootEnd::Code(code) => Verdict::Exited { code },
+                    RootEnd::Signal(signal) => Verdict::Signalled { signal },
+                });
+            }
+            if let Some((at, owner)) = self.next_deadline()
+                && at <= self.clock.now
+                && owner != Owner::Look
+            {
+                self.expire(owner);
+                patience.spins = 0;
+                continue;
+            }
+            let is_active = self.threads.values().any(|thread| thread.is_active && thread.state != State::Parked);
+            if is_active && patience.spins < SPINS {
+                patience.spins += 1;
+                sys::yield_now();
+                continue;
+            }
+            if self.is_quiescent() {
+                if self.handle_events() {
+                    patience.spins = 0;
+                    continue;
+                }
+                if let Some(signals) = &mut signals {
+                    signals.forward(self.root);
+                }
+                patience.forget_use();
+                if let Some(verdict) = self.step(&mut patience) {
+                    return self.finish(verdict);
+                }
+            } else {
+                if let Some(signals) = &mut signals {
+                    signals.forward(self.root);
+                }
+                self.wait_for_the_tree(&mut patience);
+            }
+        }
+    }
+
+    /// All are asleep: goes to the next deadline, or says how the run ends.
+    fn step(&mut self, patience: &mut Patience) -> Option<Verdict> {
+        self.find_socket_waits();
+        let next = loop {
+            match self.next_deadline() {
+                // nobody has it any more
+                Some((_, Owner::TimerFd(tag))) if !self.keep_timerfd(tag) => {}
+                next => break next,
+            }
+        };
+        if self.waits_for_outside(patience, next.is_none()) {
+            return None;
+        }
+        let horizon = super::clock::START.saturating_add(u64::try_from(self.settings.until.as_nanos()).unwrap_or(u64::MAX));
+        match next {
+            None => {
+                let waits = proof::waits(self);
+                Some(proof::verdict(waits, self.record.has_note(Limit::ThirtyTwoBit)))
+            }
+            Some((at, _)) if at > horizon => {
+                self.set_now(horizon);
+                Some(Verdict::Horizon { waits: proof::waits(self) })
+            }
+            Some((at, owner)) => {
+                let at = if owner == Owner::Look { at } else { self.clock.on_grid(at) };
+                let at = self.look_at.map_or(at, |look| at.min(look.max(self.clock.now)));
+                if at > self.clock.now {
+                    self.record.jumps += 1;
+                    self.set_now(at);
+                }
+                match self.look_at {
+                    Some(look) if look <= self.clock.now => return self.take_look(),
+                    _ if owner == Owner::Look => {}
+                    _ => self.expire(owner),
+                }
+                (patience.spins, patience.nap) = (0, NAPS.0);
+                None
+            }
+        }
+    }
+
+    /// Gives the outside some real time to act if a thread waits for it: before the first jumps and before the end.
+    fn waits_for_outside(&mut self, patience: &mut Patience, is_last: bool) -> bool {
+        let can_wait = self.has_input || self.has_internet;
+        if !can_wait || (!is_last && (patience.gave_up || patience.alone >= ALONE)) {
+            return false;
+        }
+        if !proof::has_outside(self) {
+            patience.alone += 1;
+            patience.outside_since = None;
+            return false;
+        }
+        if patience.outside_since.get_or_insert_with(Instant::now).elapsed() >= self.settings.outside {
+            (patience.gave_up, patience.outside_since) = (true, None);
+            return false;
+        }
+        std::thread::sleep(NAPS.1);
+        true
+    }
+
+    /// Some thread runs: sleeps a little, and lets time flow if they have run for long.
+    fn wait_for_the_tree(&mut self, patience: &mut Patience) {
+        std::thread::sleep(patience.nap);
+        patience.nap = (patience.nap * 2).min(NAPS.1);
+        if patience.nap < NAPS.1 {
+            return;
+        }
+        patience.count_use(self.processes.keys().copied());
+        if u128::from(patience.total) <= self.settings.busy.as_nanos() {
+            return;
+        }
+        if patience.flow.is_none() {
+            self.log(|| "time flows: the tree computes".to_owned());
+        }
+        self.record.repeatable = false;
+        let (from, used) = *patience.flow.get_or_insert((self.clock.now, patience.total));
+        let at = from.saturating_add(flown(patience.total - used));
+        let next = self.next_deadline().map_or(u64::MAX, |(at, _)| at);
+        self.set_now(at.min(next.max(self.clock.now)));
+    }
+
+    /// Shows the tree to the caller.
+    fn take_look(&mut self) -> Option<Verdict> {
+        let look = self.view();
+        let next = match &mut self.look {
+            Some(see) => see(&look),
+            None => Next::Never,
+        };
+        self.set_next_look(next);
+        (next == Next::Stop).then_some(Verdict::Stopped)
+    }
+
+    /// The tree as it is.
+    fn view(&self) -> Look {
+        let mut threads: Vec<(u64, Thread)> = self.threads.iter().map(|(tid, t)| (t.birth, self.view_of(*tid))).collect();
+        threads.sort_by_key(|(birth, _)| *birth);
+        Look {
+            at: self.clock.elapsed(),
+            date: self.clock.date(),
+            root: self.root,
+            threads: threads.into_iter().map(|(_, thread)| thread).collect(),
+        }
+    }
+
+    fn view_of(&self, tid: i32) -> Thread {
+        let (call, deadline) = proof::call_of(self, tid);
+        let thread = &self.threads[&tid];
+        let stopped = thread.state == State::Stopped;
+        let call = call.map(|(number, arguments)| Call { number, arguments });
+        Thread { pid: thread.pid, tid, call, deadline, stopped }
+    }
+
+    /// What is reported.
+    fn finish(&mut self, verdict: Verdict) -> Ending {
+        let ending = Ending {
+            verdict,
+            elapsed: self.clock.elapsed(),
+            real: self.record.began.elapsed(),
+            jumps: self.record.jumps,
+            last: self.record.last.clone(),
+            timers: self.record.timers(),
+            repeatable: self.record.repeatable,
+            notes: self.record.notes(),
+            left: self.processes.len(),
+        };
+        self.kill_all();
+        ending
+    }
+
+    /// Kills what is left, and waits until it is gone.
+    fn kill_all(&mut self) {
+        while !self.threads.is_empty() {
+            for pid in self.processes.keys().chain(self.threads.keys()) {
+                sys::kill(*pid, libc::SIGKILL);
+            }
+            if !self.handle_events() {
+                std::thread::sleep(NAPS.0);
+            }
+        }
+    }
+}
+
+impl Patience {
+    /// The clock moved: counts processor time anew.
+    fn forget_use(&mut self) {
+        if self.total > 0 || !self.used.is_empty() {
+            (self.total, self.flow) = (0, None);
+            self.used.clear();
+        }
+    }
+
+    /// Adds what living processes used since the last time.
+    fn count_use(&mut self, pids: impl Iterator<Item = i32>) {
+        for pid in pids {
+            let Some(now) = sys::cpu_time(pid) else { continue };
+            let before = self.used.insert(pid, now);
+            self.total += before.map_or(0, |before| now.saturating_sub(before));
+        }
+    }
+}
+
+/// How far virtual time has flown after so much processor time: as far as that first, and twice as fast after each half
+/// second of it. In ns.
+fn flown(used: u64) -> u64 {
+    let seconds = used as f64 / SECOND as f64;
+    let flown = ((2.0 * seconds).exp2() - 1.0) / (2.0 * std::f64::consts::LN_2);
+    (flown * SECOND as f64).min(1e18) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_flows_twice_as_fast_after_each_half_second() {
+        assert_eq!(flown(0), 0);
+        let (one, two) = (flown(SECOND / 2), flown(SECOND));
+        // the second half second takes twice as long as the first
+        assert_eq!((two - one) / 1_000, 2 * one / 1_000);
+    }
+}
