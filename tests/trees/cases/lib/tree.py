@@ -1,0 +1,209 @@
+"""What the cases share: a folder of their own, waits for conditions, terminals, names of processes.
+
+`D` is the case's folder, `SECS` how many seconds its event takes. A condition is looked at again for at most a minute.
+As a command: `tree.py in_call PID NAME…`, `tree.py below PID NAME`, `tree.py pty [--below NAME] [--call NAME] -- CMD…`.
+"""
+import os
+import select
+import sys
+import time
+
+D = os.environ.get('TREE_DIR') or ''
+if not D:
+    import tempfile
+    D = os.environ['TREE_DIR'] = tempfile.mkdtemp()
+os.environ['D'] = D
+SECS = float(os.environ.setdefault('SECS', '900'))
+LIB = os.environ['LIB'] = os.path.dirname(os.path.abspath(__file__))
+os.environ['PYTHONDONTWRITEBYTECODE'] = '1'
+
+# System calls of x86-64 in which cases wait; elsewhere a process counts as in its call when it sleeps.
+CALLS = {
+    'read': (0,), 'write': (1,), 'poll': (7, 271), 'ioctl': (16,), 'pread': (17,), 'select': (23, 270),
+    'pause': (34,), 'nanosleep': (35, 230), 'connect': (42,), 'accept': (43, 288), 'sendto': (44, 46), 'recv': (45, 47),
+    'wait': (61, 247), 'semop': (65, 220), 'msgrcv': (70,), 'fcntl': (72,), 'flock': (73,), 'open': (2, 257),
+    'sigwait': (128,), 'sigsuspend': (130,), 'futex': (202,), 'epoll': (232, 281), 'mq': (242, 243), 'splice': (275, 276),
+    'stat': (4, 5, 6, 262, 332), 'uring': (426,), 'vfork': (56, 57, 58, 435), 'msgsnd': (69,), 'writev': (20,),
+}
+
+
+def state(pid):
+    """The letter of a process's state, or '' if there is no such process."""
+    try:
+        with open(f'/proc/{pid}/stat') as f:
+            return f.read().rpartition(') ')[2][:1]
+    except OSError:
+        return ''
+
+
+def in_call(pid, *names):
+    """Whether a thread (by its process's number: the first one) is in one of these system calls."""
+    try:
+        with open(f'/proc/{pid}/syscall') as f:
+            word = f.read().split()[0]
+    except (OSError, IndexError):
+        return state(pid) == 'S'
+    if os.uname().machine != 'x86_64':
+        return state(pid) == 'S' and word != 'running'
+    return word.isdigit() and int(word) in {n for name in names for n in CALLS[name]}
+
+
+def threads(pid):
+    return sorted(int(t) for t in os.listdir(f'/proc/{pid}/task'))
+
+
+def any_in_call(pid, *names):
+    return any(in_call(t, *names) for t in threads(pid))
+
+
+def all_in_call(pid, *names):
+    return all(in_call(t, *names) for t in threads(pid))
+
+
+def children(pid):
+    found = []
+    for task in threads(pid):
+        with open(f'/proc/{pid}/task/{task}/children') as f:
+            found += [int(w) for w in f.read().split()]
+    return found
+
+
+def below(pid, name):
+    """The first process below `pid` that has this name, or None."""
+    todo = [pid]
+    while todo:
+        pid = todo.pop(0)
+        try:
+            todo += children(pid)
+            with open(f'/proc/{pid}/comm') as f:
+                if f.read().startswith(name[:15]):
+                    return pid
+        except OSError:
+            pass
+    return None
+
+
+def until(condition, *args):
+    """Repeats a condition until it is true, and returns what it returned; gives up after a minute."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            found = condition(*args)
+        except OSError:
+            found = None
+        if found:
+            return found
+        time.sleep(.03)
+    print('never:', getattr(condition, '__name__', condition), args, file=sys.stderr)
+    os._exit(99)
+
+
+def ready(*pids):
+    print('ready', *pids, flush=True)
+
+
+def announce(pid, condition, *args):
+    """Says `ready PID` when a condition holds, from a process that is no child of the caller's and then ends."""
+    sys.stdout.flush()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            try:
+                until(condition, *args)
+                ready(pid)
+            finally:
+                os._exit(0)
+        os._exit(0)
+    os.wait()
+
+
+def start(name, argv, **options):
+    """Starts a program under another name."""
+    import shutil
+    import subprocess
+    env = dict(options.pop('env', os.environ))
+    if argv[0] in ('python3', sys.executable):
+        env['PYTHONHOME'] = sys.prefix
+        argv = [sys.executable] + list(argv[1:])
+    return subprocess.Popen([name] + list(argv[1:]), executable=shutil.which(argv[0]), env=env, **options)
+
+
+def agent(name, *args, do=None, **options):
+    """Starts a stand-in for an agent, which does what `do` says."""
+    import json
+    env = dict(options.pop('env', os.environ), DO=json.dumps(do or {}))
+    return start(name, ['node', f'{LIB}/agent.js', *args], env=env, **options)
+
+
+def write(name, text):
+    path = os.path.join(D, name)
+    with open(path, 'w') as f:
+        f.write(text)
+    return path
+
+
+def code(status):
+    status = os.waitstatus_to_exitcode(status)
+    return status if status >= 0 else 128 - status
+
+
+def terminal(argv, env=None, size=(24, 80)):
+    """Starts a program on a new terminal; returns its process and the terminal's other end."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe(argv[0], argv, env or dict(os.environ, TERM='xterm'))
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', *size, 0, 0))
+    os.set_inheritable(fd, False)
+    return pid, fd
+
+
+def keep(pid, fd, shown=None):
+    """Reads a terminal until its program ends; types what the file `type` of the case's folder has, if told to look."""
+    keys = os.path.join(D, 'type') if os.environ.get('TREE_VERIFY') else None
+    while True:
+        if keys:
+            while not select.select([fd], [], [], .1)[0]:
+                if os.path.exists(keys):
+                    with open(keys, 'rb') as f:
+                        os.write(fd, f.read())
+                    os.unlink(keys)
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        if shown is not None:
+            shown.extend(data)
+    return code(os.waitpid(pid, 0)[1])
+
+
+def run_terminal(argv, name=None, calls=(), condition=None):
+    """A case on a terminal: ready when the program (or the one below it with this name) is in one of these calls."""
+    pid, fd = terminal(argv)
+
+    def settled():
+        found = below(pid, name) if name else pid
+        return found and (not calls or in_call(found, *calls)) and (condition is None or condition(found))
+
+    announce(pid, settled)
+    sys.exit(keep(pid, fd))
+
+
+if __name__ == '__main__':
+    verb, rest = sys.argv[1], sys.argv[2:]
+    if verb == 'in_call':
+        sys.exit(not in_call(rest[0], *rest[1:]))
+    elif verb == 'below':
+        found = below(int(rest[0]), rest[1])
+        print(found or '')
+        sys.exit(not found)
+    elif verb == 'pty':
+        at = rest.index('--')
+        options = dict(zip(rest[:at:2], rest[1:at:2]))
+        run_terminal(rest[at + 1:], options.get('--below'), options.get('--call', '').split())
+    else:
+        sys.exit(f'no {verb}')
