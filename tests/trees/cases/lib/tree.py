@@ -127,6 +127,11 @@ def start(name, argv, **options):
     return subprocess.Popen([name] + list(argv[1:]), executable=shutil.which(argv[0]), env=env, **options)
 
 
+def has_node():
+    import shutil
+    return shutil.which('node') is not None
+
+
 def agent(name, *args, do=None, **options):
     """Starts a stand-in for an agent, which does what `do` says."""
     import json
