@@ -18,6 +18,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ import random_trees  # noqa: E402: the folder stays free of compiled files
 
 HERE = Path(__file__).resolve().parent
 INTERPRETERS = {'.sh': ['bash'], '.py': [sys.executable], '.js': ['node']}
-FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain'}
+FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain', 'not'}
 # How long a case may take to reach its state, a hung tree to be called so, and a healthy one to end; seconds.
 READY, NAMED, END = 120, 75, 240
 LOOKS = (0, 1, 4)
@@ -245,11 +246,11 @@ def ask(rehang, pid, args):
 
 
 def reading(answer):
-    """Of an answer: the verdict, its certainty, its text, all of the diagnosis, and who is said to be closed in."""
+    """Of an answer: the verdict, its certainty, its text, and who is said to be closed in."""
     is_ = answer.get('diagnosis') or answer
     text = ' | '.join(str(is_.get(key) or '') for key in ('sentence', 'ends', 'because', 'signature', 'mechanism'))
     closed = (answer.get('graph') or {}).get('closed') or []
-    return str(is_.get('verdict', '')).upper(), str(is_.get('sure') or ''), text, json.dumps(is_, ensure_ascii=False), closed
+    return str(is_.get('verdict', '')).upper(), str(is_.get('sure') or ''), text, closed
 
 
 def short(verdict, sure, text, closed):
@@ -278,7 +279,7 @@ def judge_healthy(case, options, pid, tree):
             if read_end(pid) and ('brief' in case.fields or said):
                 break
             return Result(case, 'failed', fault, 'error', said[-1] if said else None)
-        verdict, sure, text, _, closed = reading(answer)
+        verdict, sure, text, closed = reading(answer)
         said.append(short(verdict, sure, text, closed))
         if verdict == 'HUNG':
             fault = 'false certain' if sure == 'certain' or sure == 'proved' or closed else 'false HUNG'
@@ -300,16 +301,18 @@ def judge_hung(case, options, pid):
         if answer is None:
             why, kind = fault, 'error'
         else:
-            verdict, sure, text, whole, closed = reading(answer)
+            verdict, sure, text, closed = reading(answer)
             said = short(verdict, sure, text, closed)
-            cause = re.search(case.fields['cause'], text + whole, re.I)
+            cause = re.search(case.fields['cause'], text, re.I)
             culprit = case.fields.get('culprit')
-            if 'certain' in case.fields and (closed or sure in ('certain', 'proved')):
+            if 'certain' in case.fields and (closed or verdict == 'HUNG' and sure in ('certain', 'proved')):
                 return Result(case, 'failed', said, 'false certain', said)
             if verdict not in case.verdicts():
                 why, kind = f'{said}: not {" ".join(sorted(case.verdicts()))}', 'missed'
             elif not cause:
                 why, kind = f'{said}: not /{case.fields["cause"]}/', 'missed cause'
+            elif 'not' in case.fields and re.search(case.fields['not'], text):
+                why, kind = f'{said}: /{case.fields["not"]}/', 'missed cause'
             elif culprit and not re.search(culprit, text):
                 why, kind = f'{said}: no word of {culprit}', 'missed culprit'
             else:
@@ -348,7 +351,7 @@ def judge_supervise(case, options):
 def judge_case(case, options):
     """Checks a case itself: it gets ready; a hung tree does not move, and a healthy one ends when its event comes."""
     then = case.fields.get('then', '')
-    tree = Tree(case, SECS='2' if then.startswith('ends') else '900', **({'TREE_VERIFY': '1'} if then.startswith('types') else {}))
+    tree = Tree(case, SECS='2' if then.startswith('ends') else '900')
     try:
         pid = tree.wait_ready()
         if pid is None:
@@ -364,9 +367,9 @@ def judge_case(case, options):
                 time.sleep(.1)
             return Result(case, 'failed', 'does not move', 'case')
         if then.startswith('types '):
-            new = tree.folder / 'type.new'
-            new.write_bytes(then[6:].encode().decode('unicode_escape').encode())
-            new.rename(tree.folder / 'type')
+            with socket.socket(socket.AF_UNIX) as person:
+                person.connect(str(tree.folder / 'keyboard'))
+                person.sendall(then[6:].encode().decode('unicode_escape').encode())
         elif then.startswith('run '):
             env = {**os.environ, 'D': str(tree.folder), 'PID': str(pid)}
             subprocess.run(['bash', '-c', then[4:]], env=env, cwd=tree.folder, stdin=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 # truth: hung
 # verdict: HUNG WAITING
-# cause: answer|request|child|exited|ended|node|adapter
+# cause: answer|request|child
+# not: /dev/null
 # certain: no
 # needs: node
 # about: an adapter's child has exited with 143; the adapter takes the editor's prompt and never answers it

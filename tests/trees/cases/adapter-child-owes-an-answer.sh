@@ -1,5 +1,6 @@
 # truth: hung
-# cause: answer|request|control|claude|child
+# cause: answer|request|control
+# not: /dev/null
 # certain: no
 # needs: node
 # about: an editor waits for an adapter's answer, the adapter for a control request's answer of its child, which never says it

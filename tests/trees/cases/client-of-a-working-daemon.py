@@ -9,10 +9,10 @@ from lib import tree
 tree.write('daemon.js', '''
 require('net').createServer(peer => peer.once('data', () => {
   require('child_process').spawn('sleep', [process.env.SECS]).on('exit', () => peer.end('built'));
-})).listen(process.env.D + '/socket');
+})).listen(process.env.D + '/socket', () => require('fs').writeFileSync(process.env.D + '/listens', ''));
 ''')
 tree.start('nix-daemon', ['node', f'{tree.D}/daemon.js', '--daemon'], start_new_session=True, stdin=subprocess.DEVNULL)
-tree.until(os.path.exists, f'{tree.D}/socket')
+tree.until(os.path.exists, f'{tree.D}/listens')
 code = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('socket'); s.sendall(b'build'); s.recv(9)"
 p = tree.agent('claude', '-p', 'go', do={'tools': [['python3', '-c', code]], 'end': True}, cwd=tree.D, stdin=subprocess.DEVNULL)
 client = tree.until(tree.below, p.pid, 'python3')

@@ -1,7 +1,6 @@
 # truth: hung
 # verdict: HUNG WAITING
 # cause: answer|initialize|server\.js|request
-# certain: no
 # needs: node
 # about: an agent waits for a tool server's answer to `initialize`, which never comes
 . "${0%/*}/lib/tree.sh"

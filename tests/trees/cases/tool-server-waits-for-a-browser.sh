@@ -1,6 +1,7 @@
 # truth: hung
 # verdict: HUNG WAITING
-# cause: listen|server\.js|tool call|7
+# cause: listen|server(\.js)?\b|tool call
+# not: has been silent
 # certain: no
 # needs: node
 # about: a tool call is open: its server listens for a browser's extension that never connects; the agent's connection to the model is an idle keep-alive one

@@ -70,13 +70,13 @@ def children(pid):
 
 def below(pid, name):
     """The first process below `pid` that has this name, or None."""
-    todo = [pid]
+    todo, top = [pid], pid
     while todo:
         pid = todo.pop(0)
         try:
             todo += children(pid)
             with open(f'/proc/{pid}/comm') as f:
-                if f.read().startswith(name[:15]):
+                if f.read().startswith(name[:15]) and pid != top:
                     return pid
         except OSError:
             pass
@@ -94,8 +94,18 @@ def until(condition, *args):
         if found:
             return found
         time.sleep(.03)
-    print('never:', getattr(condition, '__name__', condition), args, file=sys.stderr)
+    now = [describe(a) for a in args if isinstance(a, int)]
+    print('never:', getattr(condition, '__name__', condition), args, *now, file=sys.stderr)
     os._exit(99)
+
+
+def describe(pid):
+    """What a process is and is doing, for the word on a case that never got ready."""
+    try:
+        words = [open(f'/proc/{pid}/{name}').read().strip() for name in ('comm', 'wchan', 'syscall')]
+    except OSError as fault:
+        words = [str(fault)]
+    return ' '.join([state(pid), *words])
 
 
 def ready(*pids):
@@ -125,6 +135,25 @@ def start(name, argv, **options):
         env['PYTHONHOME'] = sys.prefix
         argv = [sys.executable] + list(argv[1:])
     return subprocess.Popen([name] + list(argv[1:]), executable=shutil.which(argv[0]), env=env, **options)
+
+
+def show(argv, condition, *args, **options):
+    """A case of one program (Python's, if it is a text): ready when a condition of its process holds; ends as it does."""
+    import subprocess
+    if isinstance(argv, str):
+        argv = ['python3', '-c', argv]
+    options.setdefault('cwd', D)
+    p = subprocess.Popen(argv, **options)
+    until(condition, p.pid, *args)
+    ready(p.pid)
+    left = p.wait()
+    sys.exit(left if left >= 0 else 128 - left)
+
+
+def child_in_call(pid, *names):
+    """Whether the first child is in one of these system calls."""
+    found = children(pid)
+    return found and in_call(found[0], *names)
 
 
 def has_node():
@@ -166,24 +195,33 @@ def terminal(argv, env=None, size=(24, 80)):
 
 
 def keep(pid, fd, shown=None):
-    """Reads a terminal until its program ends; types what the file `type` of the case's folder has, if told to look."""
-    keys = os.path.join(D, 'type') if os.environ.get('TREE_VERIFY') else None
+    """Reads a terminal until its program ends; who connects to the socket `keyboard` of the case's folder can type there."""
+    import socket
+    listener = socket.socket(socket.AF_UNIX)
+    os.chdir(D)
+    listener.bind('keyboard')
+    listener.listen(4)
+    peers = []
     while True:
-        if keys:
-            while not select.select([fd], [], [], .1)[0]:
-                if os.path.exists(keys):
-                    with open(keys, 'rb') as f:
-                        os.write(fd, f.read())
-                    os.unlink(keys)
-        try:
-            data = os.read(fd, 65536)
-        except OSError:
-            break
-        if not data:
-            break
-        if shown is not None:
-            shown.extend(data)
-    return code(os.waitpid(pid, 0)[1])
+        for one in select.select([fd, listener, *peers], [], [])[0]:
+            if one is listener:
+                peers.append(listener.accept()[0])
+            elif one is not fd:
+                data = one.recv(4096)
+                if data:
+                    os.write(fd, data)
+                else:
+                    peers.remove(one)
+                    one.close()
+            else:
+                try:
+                    data = os.read(fd, 65536)
+                except OSError:
+                    data = b''
+                if not data:
+                    return code(os.waitpid(pid, 0)[1])
+                if shown is not None:
+                    shown.extend(data)
 
 
 def run_terminal(argv, name=None, calls=(), condition=None):

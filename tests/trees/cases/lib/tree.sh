@@ -60,3 +60,16 @@ server() {
     await test -s "$D/port"
     PORT=$(<"$D/port")
 }
+# show NAME CALL COMMAND…: runs a command; it is ready when the process NAME below it (or `.`, itself) is in system call CALL.
+show() {
+    local name=$1 call=$2
+    shift 2
+    "$@" &
+    P=$!
+    if [ "$name" = . ]; then CHILD=$P; else await below $P "$name"; fi
+    # shellcheck disable=SC2086: several calls may be named
+    await in_call "$CHILD" $call
+    ready $P
+    wait $P
+    exit $?
+}
