@@ -42,3 +42,18 @@ def waits(kind, p, poster=None):
     if poster:
         poster.wait()
     sys.exit(code)
+
+
+def show(source, *calls, condition=None, **options):
+    """A case of one C program: ready when it is in one of these calls, or when the condition of its process holds."""
+    includes = ('errno.h fcntl.h poll.h pthread.h semaphore.h signal.h stdio.h stdlib.h string.h time.h unistd.h sys/eventfd.h '
+                'sys/epoll.h sys/file.h sys/mman.h sys/resource.h sys/prctl.h sys/signalfd.h sys/socket.h sys/sem.h sys/msg.h '
+                'sys/syscall.h sys/time.h sys/timerfd.h sys/wait.h sys/inotify.h sys/ioctl.h sys/fanotify.h '
+                'linux/futex.h linux/userfaultfd.h').split()
+    lines = ['#define _GNU_SOURCE', *(f'#include <{name}>' for name in includes),
+             'static double secs(void) { return atof(getenv("SECS")); }',
+             'static void nap(void) { usleep((useconds_t)(secs() * 1e6)); }',
+             'static struct itimerspec after(void) { struct itimerspec t = {{0, 0}, {secs(), 1}}; return t; }', source]
+    path = tree.write('one.c', '\n'.join(lines))
+    subprocess.run(['gcc', '-O1', '-w', '-o', f'{tree.D}/one', path, '-lrt', '-pthread'], check=True)
+    tree.show([f'{tree.D}/one'], condition or (lambda pid: tree.in_call(pid, *calls)), **options)

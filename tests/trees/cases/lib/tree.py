@@ -156,6 +156,82 @@ def child_in_call(pid, *names):
     return found and in_call(found[0], *names)
 
 
+BROWSER = """
+import json, os, socket, sys, threading, time
+page = float(sys.argv[1]) if len(sys.argv) > 1 else None
+broker, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+control, zygote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if os.fork() == 0:  # the zygote waits for the broker's word to fork a renderer
+    broker.close(); control.close(); os.close(3); os.close(4)
+    zygote.recv(99)
+    if os.fork() == 0:
+        zygote.close(); child.send(b"ready")
+        while True:
+            if child.recv(99) == b"":
+                os._exit(0)
+            child.send(b"need the page"); child.recv(99); child.send(b"loaded")
+    zygote.send(b"forked")
+    while zygote.recv(99): pass
+    os._exit(0)
+child.close(); zygote.close(); control.send(b"fork"); control.recv(99); broker.recv(99)
+done = threading.Semaphore(0)
+def network():
+    time.sleep(page); done.release()
+while True:
+    open(os.environ["D"] + "/idle", "w").close()
+    command = os.read(3, 999)
+    if not command: os._exit(0)
+    broker.send(b"load"); broker.recv(99); threading.Thread(target=network).start(); done.acquire()
+    broker.send(b"page"); broker.recv(99); os.write(4, b"{}")
+"""
+DRIVER = """
+import os, subprocess, sys, tempfile
+a, b = os.pipe(); c, d = os.pipe()
+for fd in (a, b, c, d): assert fd > 4 or True
+def place():
+    e, f = os.dup(a), os.dup(d); e, f = (os.dup2(e, 20), os.dup2(f, 21)); os.dup2(20, 3); os.dup2(21, 4)
+    os.closerange(5, 30)
+p = subprocess.Popen(["chrome", "-c", sys.argv[1], *sys.argv[2:]], executable=sys.executable, preexec_fn=place, close_fds=False)
+os.close(a); os.close(d)
+if len(sys.argv) > 2:
+    os.write(b, b"Page.navigate"); os.read(c, 99)
+    os.close(b); sys.exit(p.wait())
+print("idle", flush=True); sys.stdin.read(); os.close(b); p.wait()
+"""
+
+
+def browser(page):
+    """Starts a driver of a browser with its processes; with a page, which takes `page` seconds, the driver waits for it."""
+    import subprocess
+    import threading
+    words = [sys.executable, '-c', DRIVER, BROWSER] + ([str(page)] if page else [])
+    p = subprocess.Popen(words, stdin=subprocess.PIPE if page is None else subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=D)
+    until(os.path.exists, os.path.join(D, 'idle'))
+    return p
+
+
+def frozen(root, seconds):
+    """A shell waits for a child in a frozen control group, which is thawed after some seconds, or never."""
+    import signal
+    import subprocess
+    group = f'{root}/tree-{os.getpid()}'
+    os.mkdir(group)
+    write('cleanup', f'[ -d {group} ] || exit 0; echo 0 >{group}/cgroup.freeze; for i in $(seq 100); do rmdir {group} && exit; sleep .05; done')
+    p = subprocess.Popen(['sh', '-c', 'sleep 1; exit 0'])
+    with open(f'{group}/cgroup.procs', 'w') as f:
+        f.write(str(p.pid))
+    with open(f'{group}/cgroup.freeze', 'w') as f:
+        f.write('1')
+    until(lambda: 'frozen 1' in open(f'{group}/cgroup.events').read())
+    ready(p.pid)
+    if seconds is None:
+        signal.pause()
+    time.sleep(seconds)
+    with open(f'{group}/cgroup.freeze', 'w') as f:
+        f.write('0')
+    sys.exit(p.wait())
+
+
 def has_node():
     import shutil
     return shutil.which('node') is not None
