@@ -1,0 +1,75 @@
+# What shell cases share. A case sources this file first: it gets a folder of its own and waits for conditions.
+#
+# TREE_DIR (D) is the case's folder, SECS how many seconds its event takes. `await COMMAND…` repeats a command until it
+# succeeds, for at most 60 seconds; `ready PID…` says that the state of the header is reached.
+LIB=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+: "${TREE_DIR:=$(mktemp -d)}" "${SECS:=900}"
+D=$TREE_DIR
+export LIB TREE_DIR SECS D PYTHONHOME="${PYTHONHOME-}" PYTHONDONTWRITEBYTECODE=1
+[ -n "$PYTHONHOME" ] || unset PYTHONHOME
+cd "$D" || exit 98
+
+await() {
+    local n
+    for n in $(seq 1200); do
+        "$@" 2>/dev/null && return 0
+        sleep .05
+    done
+    echo "never: $*" >&2
+    exit 99
+}
+# state PID LETTERS: the process is in one of these states.
+state() {
+    local s
+    s=$(<"/proc/$1/stat") || return 1
+    s=${s##*) }
+    [[ $2 == *"${s%% *}"* ]]
+}
+# in_call PID NAME…: the process's first thread is in one of these system calls.
+in_call() {
+    python3 -S "$LIB/tree.py" in_call "$@"
+}
+# below PID NAME: a process below PID has this name (comm); its number is in CHILD.
+below() {
+    CHILD=$(python3 -S "$LIB/tree.py" below "$@")
+}
+# gone PID: the process has ended, or is a zombie.
+gone() {
+    ! [ -e "/proc/$1" ] || state "$1" Z
+}
+ready() {
+    echo "ready $*"
+}
+# named NAME PROGRAM ARGS…: replaces the shell by a program under another name.
+named() {
+    local name=$1
+    shift
+    [ "$1" = python3 ] && PYTHONHOME=$(python3 -S -c 'import sys; print(sys.prefix)') && export PYTHONHOME
+    exec -a "$name" "$@"
+}
+# agent NAME ARGS…: replaces the shell by a stand-in for an agent, which does what the JSON in DO says.
+agent() {
+    local name=$1
+    shift
+    exec -a "$name" node "$LIB/agent.js" "$@"
+}
+# server MODE: starts a server on a free port of loopback; its port is in PORT, its process in SERVER.
+server() {
+    python3 "$LIB/server.py" "$1" "$D/port" &
+    SERVER=$!
+    await test -s "$D/port"
+    PORT=$(<"$D/port")
+}
+# show NAME CALL COMMAND…: runs a command; it is ready when the process NAME below it (or `.`, itself) is in system call CALL.
+show() {
+    local name=$1 call=$2
+    shift 2
+    "$@" &
+    P=$!
+    if [ "$name" = . ]; then CHILD=$P; else await below $P "$name"; fi
+    # shellcheck disable=SC2086: several calls may be named
+    await in_call "$CHILD" $call
+    ready $P
+    wait $P
+    exit $?
+}

@@ -1,0 +1,9 @@
+# truth: hung
+# cause: stop|lock
+# culprit: stop
+# needs: flock
+# about: a queue's next job waits for the slot's lock, and the job that has it is stopped (flock(1), batch(1))
+. "${0%/*}/lib/tree.sh"
+flock slot -c 'touch has; kill -STOP $$; true' &
+await test -e has
+show flock flock sh -c 'flock slot -c true; true'
