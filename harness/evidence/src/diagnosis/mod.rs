@@ -120,6 +120,9 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         best.verdict = Verdict::Hung;
         best = best.because("whoever could send a key waits for it, or for nothing that is alive");
     }
+    if after.unread > 0 && best.verdict == Verdict::Hung && best.sure == Sure::Certain {
+        best.sure = Sure::Likely;
+    }
     Diagnosis {
         verdict: best.verdict,
         signature: best.signature.to_owned(),
