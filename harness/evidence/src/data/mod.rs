@@ -6,7 +6,7 @@ mod descriptor;
 mod process;
 
 pub use descriptor::{Descriptor, End, Family, Lock, Mode, Object, Socket, SocketState, Traffic};
-pub use process::{Call, Does, Io, Namespaces, Process, Signals, State, Thread, TimeLimit, Watch};
+pub use process::{Call, Does, Io, Namespaces, Process, Server, Signals, State, Thread, TimeLimit, Watch};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +37,15 @@ pub struct Snapshot {
     pub agents: Vec<Agent>,
     /// What could not be read, and what would make it readable.
     pub lacks: Vec<Lack>,
+    /// How many processes outside the tree were not read before the limit of the reading: any of them may hold an end of
+    /// any channel, and a lock.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Snapshot {

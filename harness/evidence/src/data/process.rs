@@ -54,7 +54,7 @@ pub struct Process {
     pub threads: Vec<Thread>,
     /// Its descriptors.
     pub fds: Vec<Descriptor>,
-    /// Whether its descriptors could be read.
+    /// Whether all of its descriptors were read. If not, `fds` may have some of them.
     pub fds_read: bool,
     /// The name of its parent.
     pub parent_name: String,
@@ -178,6 +178,22 @@ pub struct Thread {
     pub switches: u64,
     /// Whether its system call could be read. A running thread is in none.
     pub call_read: bool,
+    /// The file system's server that it waits for: its call is about a file on a mount that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Server>,
+}
+
+/// A mount whose files a server keeps: over the network, or a process over FUSE.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Where it is mounted, as the process sees it.
+    pub mount: String,
+    /// The kind of its file system, as in /proc/filesystems: `nfs4`, `fuse.sshfs`.
+    pub kind: String,
+    /// What is mounted there: `host:/export`.
+    pub source: String,
+    /// How many requests to a FUSE server have no answer yet, of all processes; `None` for other kinds.
+    pub unanswered: Option<u64>,
 }
 
 /// A system call that a thread is in.

@@ -203,7 +203,10 @@ pub fn of(view: &View<'_>) -> Graph {
         graph.nodes.push(Node { pid, name: view.name(pid).to_string(), in_tree, life, why });
         graph.edges.extend(edges);
     }
-    graph.closed = closed(&graph);
+    // a process that was not read may hold an end of anything
+    if after.unread == 0 {
+        graph.closed = closed(&graph);
+    }
     graph
 }
 

@@ -126,6 +126,9 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         best = best.because("whoever could send a key waits for it, or for nothing that is alive");
     }
     let parts = if best.verdict == Verdict::Hung { smallest::parts(view, &best) } else { Vec::new() };
+    if after.unread > 0 && best.verdict == Verdict::Hung && best.sure == Sure::Certain {
+        best.sure = Sure::Likely;
+    }
     Diagnosis {
         parts,
         verdict: best.verdict,

@@ -2,17 +2,15 @@
 //!
 //! Invariant: what cannot be decoded is `Other` with an unknown limit, never a guess.
 
-use super::{file, memory, numbers};
+use super::{Reach, file, memory, mounts, numbers, process, served};
 use crate::data::{Call, Does, Pid, Process, TimeLimit, Watch};
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use rustix::fs::FileType;
 
 /// The most descriptors of one poll or select that are decoded.
 const MAX_POLLED: usize = 1024;
 
 /// The call of the thread at `base`, and whether it may be read. `None`: it runs, or sleeps outside any call.
-pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
+pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<Call>, bool) {
     let Ok(text) = file::text(&format!("{base}/syscall")) else { return (None, false) };
     let mut words = text.split_whitespace();
     let Some(number) = words.next().and_then(|word| word.parse::<i64>().ok()) else { return (None, true) };
@@ -30,7 +28,11 @@ pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
         let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
         call.name = restarted(&wchan, args[0]).to_owned();
     }
-    decode(&mut call, process, tid);
+    decode(&mut call, process, tid, reach);
+    if let Does::Open { fifo, .. } = &mut call.does {
+        // the kernel's function says it, if its names may be read
+        *fifo |= file::text(&format!("{base}/wchan")).is_ok_and(|wchan| wchan == "wait_for_partner");
+    }
     (Some(call), true)
 }
 
@@ -46,7 +48,7 @@ fn restarted(wchan: &str, first: u64) -> &'static str {
     }
 }
 
-fn decode(call: &mut Call, process: &Process, tid: Pid) {
+fn decode(call: &mut Call, process: &Process, tid: Pid, reach: &Reach) {
     let [a, b, c, d, e, _] = call.args;
     let fd = a as i32;
     let spec = |at: u64| if at == 0 { TimeLimit::Never } else { given(memory::timespec_ms(tid, at)) };
@@ -78,8 +80,8 @@ fn decode(call: &mut Call, process: &Process, tid: Pid) {
         "fcntl" if b == libc::F_SETLKW as u64 || b == libc::F_OFD_SETLKW as u64 => {
             (Does::Lock { fd }, TimeLimit::Never)
         }
-        "open" => (opens(process, tid, libc::AT_FDCWD, a), TimeLimit::Never),
-        "openat" | "openat2" => (opens(process, tid, fd, b), TimeLimit::Never),
+        "open" => (opens(process, tid, libc::AT_FDCWD, a, reach), TimeLimit::Never),
+        "openat" | "openat2" => (opens(process, tid, fd, b, reach), TimeLimit::Never),
         "connect" => (Does::Connect { fd }, TimeLimit::Unknown),
         "pause" | "rt_sigsuspend" => (Does::Signal, TimeLimit::Never),
         "rt_sigtimedwait" => (Does::Signal, spec(c)),
@@ -170,18 +172,12 @@ fn waited(process: &Process, kind: u64, id: u64) -> Pid {
     }
 }
 
-fn opens(process: &Process, tid: Pid, folder: i32, at: u64) -> Does {
+fn opens(process: &Process, tid: Pid, folder: i32, at: u64, reach: &Reach) -> Does {
     let Some(path) = memory::text(tid, at) else { return Does::Open { path: None, fifo: false } };
-    let pid = process.pid;
-    let seen = if path.starts_with('/') {
-        Path::new(&format!("/proc/{pid}/root")).join(path.trim_start_matches('/'))
-    } else if folder == libc::AT_FDCWD {
-        Path::new(&format!("/proc/{pid}/cwd")).join(&path)
-    } else {
-        Path::new(&format!("/proc/{pid}/fd/{folder}")).join(&path)
-    };
-    let fifo = fs::metadata(seen).is_ok_and(|meta| meta.file_type().is_fifo());
-    Does::Open { path: Some(path), fifo }
+    let file = served::absolute(process.pid, folder, &path).and_then(|path| reach.mounts.walk(process.pid, &path).ok());
+    let status = file.and_then(|file| mounts::remembered_at(&file));
+    let fifo = status.is_some_and(|status| mounts::kind(&status) == FileType::Fifo);
+    Does::Open { path: Some(process::visible(&path)), fifo }
 }
 
 #[cfg(test)]

@@ -1,38 +1,72 @@
 //! Descriptors: what each is, how it was opened, and what else the kernel tells of it.
 //!
-//! Invariant: nothing is opened but files of /proc; a descriptor's target is looked at by `stat` alone.
+//! Invariant: nothing is opened but files of /proc; of a descriptor's target only that is asked which the kernel knows
+//! by itself. What is not read before the limit of a reading counts as unread.
 
-use super::file;
+use super::mounts::kind;
 use super::process::Stat;
+use super::{Reach, file};
 use crate::data::{Descriptor, Mode, Object, Pid, Watch};
+use rustix::fs::FileType;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The most descriptors of one process that are read.
-const MAX_FDS: usize = 16_384;
 /// The most descriptors that one epoll instance is said to watch.
 const MAX_WATCHES: usize = 4096;
 
-/// All descriptors of a process, and whether they may be read.
-pub fn read(pid: Pid) -> (Vec<Descriptor>, bool) {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return (Vec::new(), false) };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let mut numbers: Vec<i32> = numbers.take(MAX_FDS).collect();
-    numbers.sort_unstable();
-    let link = |fd| Some((fd, link_of(&path_of(pid, fd))?));
-    let links = numbers.into_iter().map_while(link).filter_map(|(fd, link)| Some((fd, link?)));
-    (links.map(|(fd, link)| descriptor(pid, fd, &link)).collect(), true)
+/// All descriptors of a process, and whether these are all: they may not be readable, or too many for the limit.
+pub fn read(pid: Pid, reach: &Reach) -> (Vec<Descriptor>, bool) {
+    let Some(entries) = open(pid) else { return (Vec::new(), false) };
+    let (mut links, mut whole) = (Vec::new(), true);
+    for fd in entries {
+        whole &= !reach.limit.is_over();
+        let Some(link) = link_of(&path_of(pid, fd)).filter(|_| whole) else {
+            return (described(pid, links, reach), false);
+        };
+        links.extend(link.map(|link| (fd, link)));
+    }
+    (described(pid, links, reach), whole)
 }
 
-/// All descriptors of a process with what they point to, and nothing else.
-pub fn links(pid: Pid) -> impl Iterator<Item = (i32, PathBuf)> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(MAX_FDS);
-    let link = |entry: fs::DirEntry| {
-        let fd = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        Some(fd.zip(link_of(&entry.path())?))
-    };
-    entries.map_while(link).flatten()
+fn described(pid: Pid, mut links: Vec<(i32, PathBuf)>, reach: &Reach) -> Vec<Descriptor> {
+    links.sort_unstable_by_key(|(fd, _)| *fd);
+    links.into_iter().map(|(fd, link)| descriptor(pid, fd, &link, reach)).collect()
+}
+
+/// The numbers of a process's descriptors; `None` if they may not be read.
+fn open(pid: Pid) -> Option<impl Iterator<Item = i32>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+    Some(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()))
+}
+
+/// Shows each descriptor of a process with what it points to, until `see` breaks off; whether all were shown that the
+/// process has.
+pub fn each_link(pid: Pid, reach: &Reach, mut see: impl FnMut(i32, &Path) -> ControlFlow<()>) -> bool {
+    let Some(entries) = open(pid) else { return false };
+    for fd in entries {
+        if reach.limit.is_over() {
+            return false;
+        }
+        match link_of(&path_of(pid, fd)) {
+            Some(Some(link)) if see(fd, &link).is_break() => return true,
+            Some(_) => {}
+            None => return false,
+        }
+    }
+    true
+}
+
+/// How many descriptors a process has, or how many its table has room for if the kernel does not say.
+pub fn count(pid: Pid) -> u64 {
+    // Linux 6.2 and later give the number as the folder's size
+    let told =
+        fs::metadata(format!("/proc/{pid}/fd")).map_or(0, |folder| std::os::unix::fs::MetadataExt::size(&folder));
+    if told > 0 {
+        return told;
+    }
+    let status = file::text(&format!("/proc/{pid}/status")).unwrap_or_default();
+    field(&status, "FDSize:").and_then(|size| size.parse().ok()).unwrap_or(0)
 }
 
 /// The inode of the pipe or the socket that a link is to.
@@ -51,10 +85,29 @@ pub fn master_index(pid: Pid, fd: i32) -> Option<u32> {
     field(&info(pid, fd), "tty-index:")?.parse().ok()
 }
 
-/// The inode of what a descriptor points to, and whether it is a FIFO.
-pub fn inode_and_kind(pid: Pid, fd: i32) -> Option<(u64, bool)> {
-    let meta = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
-    Some((meta.ino(), meta.file_type().is_fifo()))
+/// The inode of a file that a descriptor points to, and whether it is a FIFO; only if the inode is `wanted`.
+pub fn inode_and_kind(
+    pid: Pid,
+    fd: i32,
+    link: &Path,
+    reach: &Reach,
+    wanted: impl Fn(u64) -> bool,
+) -> Option<(u64, bool)> {
+    let info = info(pid, fd);
+    // most are no such file, which the kernel tells by the way (Linux 5.14 and later)
+    if field(&info, "ino:").and_then(|inode| inode.parse().ok()).is_some_and(|inode| !wanted(inode)) {
+        return None;
+    }
+    match object(pid, fd, link, &info, reach) {
+        Object::Fifo { inode, .. } => Some((inode, true)),
+        Object::File { inode, .. } => Some((inode, false)),
+        _ => None,
+    }
+}
+
+/// The number of the mount that a descriptor's file is on.
+pub fn mount_of(pid: Pid, fd: i32) -> Option<u64> {
+    field(&info(pid, fd), "mnt_id:")?.parse().ok()
 }
 
 /// The number of the pseudo-terminal that a device number names: majors 136 to 143 are slaves, 256 each
@@ -77,8 +130,7 @@ fn path_of(pid: Pid, fd: i32) -> PathBuf {
 }
 
 /// A descriptor whose link leads there.
-fn descriptor(pid: Pid, fd: i32, link: &Path) -> Descriptor {
-    let link = super::process::visible(&link.to_string_lossy());
+fn descriptor(pid: Pid, fd: i32, link: &Path, reach: &Reach) -> Descriptor {
     let info = info(pid, fd);
     let flags = field(&info, "flags:").and_then(|text| u32::from_str_radix(text, 8).ok());
     let mode = match flags.map(|flags| flags & libc::O_ACCMODE as u32) {
@@ -87,7 +139,7 @@ fn descriptor(pid: Pid, fd: i32, link: &Path) -> Descriptor {
         Some(2) => Mode::Both,
         _ => Mode::Unknown,
     };
-    Descriptor { fd, mode, what: object(pid, &path_of(pid, fd), link, &info) }
+    Descriptor { fd, mode, what: object(pid, fd, link, &info, reach) }
 }
 
 /// What has no place in a file system, by the name that the kernel gives it.
@@ -108,7 +160,9 @@ fn process(info: &str) -> Object {
     Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) }
 }
 
-fn object(pid: Pid, path: &Path, link: String, info: &str) -> Object {
+fn object(pid: Pid, fd: i32, link: &Path, info: &str, reach: &Reach) -> Object {
+    let plain = link.to_string_lossy();
+    let link = super::process::visible(&plain);
     if let Some(inode) = inode_of(&link, "pipe:[") {
         return Object::Pipe { inode };
     }
@@ -130,18 +184,23 @@ fn object(pid: Pid, path: &Path, link: String, info: &str) -> Object {
             None => Object::Other { link },
         };
     }
-    let Ok(meta) = fs::metadata(path) else { return Object::Other { link } };
-    let kind = meta.file_type();
-    if kind.is_fifo() {
-        Object::Fifo { inode: meta.ino(), path: link }
-    } else if kind.is_char_device() && is_terminal(meta.rdev()) {
-        let device = u32::try_from(meta.rdev()).unwrap_or(0);
-        Object::Tty { index: pty_of(device).or_else(|| own_terminal(pid, meta.rdev())), path: link }
-    } else if kind.is_file() {
-        let device = (libc::major(meta.dev()), libc::minor(meta.dev()));
-        Object::File { inode: meta.ino(), device, offset: number(info, "pos:"), path: link }
-    } else {
-        Object::Other { link }
+    let (mount, inode) = (field(info, "mnt_id:"), field(info, "ino:"));
+    let parsed = |text: Option<&str>| text.and_then(|text| text.parse().ok());
+    let Some(status) = reach.mounts.status(pid, fd, &plain, parsed(mount), parsed(inode)) else {
+        return Object::Other { link };
+    };
+    let device = libc::makedev(status.stx_rdev_major, status.stx_rdev_minor);
+    match kind(&status) {
+        FileType::Fifo => Object::Fifo { inode: status.stx_ino, path: link },
+        FileType::CharacterDevice if is_terminal(device) => {
+            let number = u32::try_from(device).unwrap_or(0);
+            Object::Tty { index: pty_of(number).or_else(|| own_terminal(pid, device)), path: link }
+        }
+        FileType::RegularFile => {
+            let device = (status.stx_dev_major, status.stx_dev_minor);
+            Object::File { inode: status.stx_ino, device, offset: number(info, "pos:"), path: link }
+        }
+        _ => Object::Other { link },
     }
 }
 
@@ -199,10 +258,11 @@ mod tests {
     use super::*;
     use crate::read::staged::{Staged, terminal};
     use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::unix::fs::MetadataExt;
     use std::process::{Command, Stdio};
 
     fn of(pid: Pid, fd: i32) -> Option<Descriptor> {
-        link_of(&path_of(pid, fd)).flatten().map(|link| descriptor(pid, fd, &link))
+        link_of(&path_of(pid, fd)).flatten().map(|link| descriptor(pid, fd, &link, &Reach::default()))
     }
 
     /// A descriptor of this process.
@@ -310,24 +370,47 @@ mod tests {
         let path = path.to_str().unwrap().to_owned();
         assert_eq!(own(&fifo).what, Object::Fifo { inode, path: path.clone() });
         let pid = std::process::id() as Pid;
-        assert_eq!(inode_and_kind(pid, fifo.as_raw_fd()), Some((inode, true)));
+        let reach = Reach::default();
+        let told = |fd, link: &str, wanted| inode_and_kind(pid, fd, Path::new(link), &reach, |inode| inode == wanted);
+        assert_eq!(told(fifo.as_raw_fd(), &path, inode), Some((inode, true)));
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(inode_and_kind(pid, file.as_raw_fd()), Some((file.metadata().unwrap().ino(), false)));
-        assert_eq!((inode_and_kind(pid, -1), of(pid, -1)), (None, None));
-        assert!(links(pid).any(|(fd, link)| fd == fifo.as_raw_fd() && link.to_str() == Some(&path)));
-        assert_eq!(links(Pid::MAX).count(), 0);
+        let inode = file.metadata().unwrap().ino();
+        assert_eq!(told(file.as_raw_fd(), "/x", inode), Some((inode, false)));
+        assert_eq!((told(file.as_raw_fd(), "/x", inode + 1), told(-1, "/x", 0), of(pid, -1)), (None, None, None));
+        let mut found = false;
+        let whole = each_link(pid, &reach, |fd, link| {
+            found |= fd == fifo.as_raw_fd() && link.to_str() == Some(&path);
+            ControlFlow::Continue(())
+        });
+        assert!(whole && found && !each_link(Pid::MAX, &reach, |_, _| ControlFlow::Continue(())));
+    }
+
+    /// What the limit leaves unread is not there, and that is known.
+    #[test]
+    fn descriptors_that_are_not_read_in_time_are_known_to_be_missing() {
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let many: Vec<OwnedFd> = (0..100).map(|_| reader.try_clone().unwrap()).collect();
+        let pid = std::process::id() as Pid;
+        let limit = super::super::Limit::new(std::time::Duration::ZERO, std::sync::Arc::default());
+        let reach = Reach { limit, ..Reach::default() };
+        let (fds, whole) = read(pid, &reach);
+        assert!(fds.len() < many.len() && !whole, "{}", fds.len());
+        assert!(!each_link(pid, &reach, |_, _| ControlFlow::Continue(())));
+        let (fds, whole) = read(pid, &Reach::default());
+        assert!(fds.len() > many.len() && whole);
+        assert!(count(pid) >= many.len() as u64 && count(Pid::MAX) == 0);
     }
 
     #[test]
     fn all_descriptors_of_a_child_in_their_order() {
         let cat = Staged::cat(Stdio::piped());
-        let (fds, are_read) = read(cat.pid());
+        let (fds, are_read) = read(cat.pid(), &Reach::default());
         let told: Vec<_> = fds.iter().map(|fd| (fd.fd, fd.mode, matches!(fd.what, Object::Null))).collect();
         let wanted = [(0, Mode::Read, false), (1, Mode::Write, true), (2, Mode::Write, true)];
         // whoever started this test may have left it others
         assert_eq!((&told[..3], are_read), (wanted.as_slice(), true));
         assert!(told.is_sorted_by_key(|(fd, ..)| *fd));
-        assert_eq!(read(Pid::MAX), (vec![], false));
+        assert_eq!(read(Pid::MAX, &Reach::default()), (vec![], false));
     }
 
     #[test]

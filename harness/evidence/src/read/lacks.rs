@@ -3,6 +3,7 @@
 //! Invariant: each lack is listed once for many processes; a right that nothing needed is not asked for.
 
 use crate::data::{Lack, Process, Snapshot};
+use rehang_scenario::text::counted_as;
 
 /// Adds what the snapshot lacks.
 pub fn add(snapshot: &mut Snapshot) {
@@ -11,7 +12,18 @@ pub fn add(snapshot: &mut Snapshot) {
     let blind: Vec<&Process> = living().filter(|process| !process.fds_read).collect();
     let deaf = |process: &&Process| process.threads.iter().any(|thread| !thread.call_read);
     let deaf: Vec<&Process> = living().filter(deaf).collect();
-    let mut lacks = Vec::new();
+    let (mut lacks, mut over_time) = (Vec::new(), None);
+    let (cut, blind): (Vec<&Process>, Vec<&Process>) = blind.into_iter().partition(|process| !process.fds.is_empty());
+    if !cut.is_empty() || snapshot.unread > 0 {
+        let mut what: Vec<String> = Vec::new();
+        if !cut.is_empty() {
+            what.push(format!("all descriptors of {}", names(&cut)));
+        }
+        if snapshot.unread > 0 {
+            what.push(format!("those of {} outside the tree", counted_as(snapshot.unread, "process", "processes")));
+        }
+        over_time = Some(Lack { what: what.join(" and "), remedy: OVER_TIME.to_owned() });
+    }
     if !blind.is_empty() {
         let what = format!("what the descriptors of {} are", names(&blind));
         let remedy = if uid != 0 && blind.iter().any(|process| process.uid != uid) {
@@ -53,7 +65,11 @@ pub fn add(snapshot: &mut Snapshot) {
         }
     }
     snapshot.lacks.extend(lacks);
+    snapshot.lacks.extend(over_time);
 }
+
+/// Why something was not read that could be read.
+const OVER_TIME: &str = "a look has a limit of time, and they are too many for it";
 
 /// What may be missing if even root cannot read something.
 const AS_ROOT: &str = "it has ended meanwhile, or root has no CAP_SYS_PTRACE here (docker run --cap-add SYS_PTRACE)";

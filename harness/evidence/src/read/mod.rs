@@ -1,7 +1,8 @@
 //! Reads a snapshot.
 //!
-//! Invariant: reading never waits for the processes that it reads, and never fails because one of them ends meanwhile:
-//! a process that has ended by then is left out.
+//! Invariant: reading never waits for the processes that it reads, nor for a server of a file system that they use, and
+//! never fails because one of them ends meanwhile: a process that has ended by then is left out. It has a limit of time,
+//! and what it has not read by then counts as unread.
 //!
 //! Why not the crate procfs (0.18 was measured): the list of all processes takes it 1.4 times as long, it reads no `fdinfo`
 //! (what an epoll descriptor watches, when a timer ends), and its files have no limit of size.
@@ -10,30 +11,71 @@ mod call;
 mod fds;
 mod file;
 mod lacks;
+mod limit;
 mod locks;
 mod memory;
+mod mounts;
 mod net;
 mod numbers;
 mod process;
 mod prompt;
 mod records;
+mod served;
 #[cfg(test)]
 pub mod staged;
+mod within;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
+use limit::{Limit, Progress};
+use mounts::Mounts;
 use process::{All, Stat};
 pub use records::{CONTROL_ENV, MAX_TEXT, Story};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// What to read beside the tree.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Ask known agents on loopback, by GET requests only, and read their own records. A server that answers slowly
     /// holds the reader up.
     pub ask: bool,
     /// Read known agents' own records, such as a log or a transcript, and ask nobody.
     pub records: bool,
+    /// How long the reading may take; servers that are asked have limits of their own. What is not read by then is a lack
+    /// of the snapshot. On a busy machine the time for which the reader waited for a processor may come on top, up to
+    /// three times as much.
+    pub limit: Duration,
+}
+
+/// Two snapshots of one look take two seconds at most.
+const LIMIT: Duration = Duration::from_secs(1);
+
+impl Default for Options {
+    /// Nobody is asked and no record is read; one second.
+    fn default() -> Options {
+        Options { ask: false, records: false, limit: LIMIT }
+    }
+}
+
+/// What one reading may reach.
+#[derive(Debug)]
+struct Reach {
+    mounts: Mounts,
+    limit: Limit,
+    /// Processes that an earlier try was stuck at.
+    leaves_out: BTreeSet<Pid>,
+}
+
+#[cfg(test)]
+impl Default for Reach {
+    /// Everything, however long it takes.
+    fn default() -> Reach {
+        let limit = Limit::new(Duration::MAX, Arc::default());
+        Reach { mounts: Mounts::default(), limit, leaves_out: BTreeSet::new() }
+    }
 }
 
 /// Why there is no snapshot.
@@ -57,7 +99,28 @@ const MAX_AROUND: usize = 256;
 /// # Errors
 /// None of the roots exists; there is no /proc.
 pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError> {
+    let mut leaves_out = BTreeSet::new();
+    for _ in 0..TRIES {
+        let (roots, options, left_out) = (roots.to_vec(), options.clone(), leaves_out.clone());
+        match within::limit(options.limit, move |progress| read(&roots, &options, left_out, progress)) {
+            Ok(snapshot) => return snapshot,
+            Err(stuck_at) => drop(leaves_out.insert(stuck_at)),
+        }
+    }
+    Err(SnapshotError::Proc(std::io::Error::new(std::io::ErrorKind::TimedOut, "the kernel does not answer")))
+}
+
+/// How often a reading is tried that is stuck in the kernel, each time without the process that it was stuck at.
+const TRIES: usize = 4;
+
+fn read(
+    roots: &[Pid],
+    options: &Options,
+    leaves_out: BTreeSet<Pid>,
+    progress: Arc<Progress>,
+) -> Result<Snapshot, SnapshotError> {
     let began = now_ns();
+    let reach = Reach { mounts: Mounts::default(), limit: Limit::new(options.limit, progress), leaves_out };
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
     let all = process::all()?;
     snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
@@ -66,7 +129,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     }
     let tree = below(&snapshot.roots, &all);
     for pid in &tree {
-        if let Some(process) = process::read(*pid, &all, &snapshot.reader) {
+        if let Some(process) = process::read(*pid, &all, &snapshot.reader, &reach) {
             snapshot.tree.insert(*pid, process);
         }
     }
@@ -76,7 +139,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     let mut tables = net::Tables::new(process::net_namespace(snapshot.reader.pid));
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
     snapshot.locks = locks::read(&snapshot.tree);
-    let others = around(&mut snapshot, &all, &tree);
+    let others = around(&mut snapshot, &all, &tree, &reach);
     if !snapshot.around.is_empty() {
         // those around it may wait for a peer
         let of_others = tables.sockets(snapshot.around.values(), &mut Vec::new());
@@ -85,7 +148,8 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     unseen(&mut snapshot, &all, &others);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
-        snapshot.agents = records::read(snapshot.related(), &snapshot.sockets, options.ask);
+        reach.limit.progress.asks();
+        snapshot.agents = records::read(snapshot.related(), &snapshot.sockets, options.ask, &reach);
     }
     lacks::add(&mut snapshot);
     snapshot.took_us = us_between(began, now_ns());
@@ -181,7 +245,7 @@ enum Shared {
 
 /// Finds the processes outside the tree that share something with it, the ancestors, and all below who holds a lock.
 /// Returns the pipes and sockets of all others.
-fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) -> BTreeSet<u64> {
+fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reach) -> BTreeSet<u64> {
     let mut shared: BTreeSet<Shared> = BTreeSet::new();
     for fd in snapshot.tree.values().flat_map(|process| &process.fds) {
         match &fd.what {
@@ -219,24 +283,44 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) -> BTreeSet<
     }
     wanted.retain(|pid| !tree.contains(pid));
     let mut others = BTreeSet::new();
-    for (pid, stat) in all.iter().filter(|(pid, _)| !tree.contains(pid)) {
-        let is_wanted = wanted.contains(pid);
-        if stat.is_of_kernel() && !is_wanted {
-            continue;
-        }
-        let mut links = (!is_wanted).then(|| fds::links(*pid)).into_iter().flatten();
+    let of_users = |(pid, stat): &(&Pid, &Stat)| !tree.contains(pid) && !stat.is_of_kernel() && !wanted.contains(pid);
+    // those with the most descriptors last: the limit may be over before they are read
+    let mut outside: Vec<(u64, Pid)> = all.iter().filter(of_users).map(|(pid, _)| (fds::count(*pid), *pid)).collect();
+    outside.sort_unstable();
+    let outside = outside.into_iter().map(|(_, pid)| pid);
+    for pid in wanted.iter().copied().filter(|pid| all.contains_key(pid)).chain(outside) {
+        reach.limit.progress.at(pid);
+        let is_wanted = wanted.contains(&pid);
         let mut channels = Vec::new();
-        let mut is_one = |(fd, link): (i32, PathBuf)| {
-            channels.extend(fds::channel_of(&link));
-            is_shared(*pid, fd, &link, &shared)
+        let mut is_one = is_wanted;
+        let is_whole = is_wanted || reach.leaves_out.contains(&pid) || {
+            fds::each_link(pid, reach, |fd, link| {
+                channels.extend(fds::channel_of(link));
+                is_one |= is_shared(pid, fd, link, &shared, reach);
+                if is_one && snapshot.around.len() < MAX_AROUND {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })
         };
-        let is_read = (is_wanted || links.any(&mut is_one)) && snapshot.around.len() < MAX_AROUND;
-        match is_read.then(|| process::read(*pid, all, &snapshot.reader)).flatten() {
-            Some(process) => drop(snapshot.around.insert(*pid, process)),
+        let is_read = is_one && snapshot.around.len() < MAX_AROUND;
+        match is_read.then(|| process::read(pid, all, &snapshot.reader, reach)).flatten() {
+            Some(process) => drop(snapshot.around.insert(pid, process)),
             None => {
-                let unread = is_wanted.then(|| fds::links(*pid)).into_iter().flatten();
-                links.chain(unread).for_each(|(_, link)| channels.extend(fds::channel_of(&link)));
+                if is_wanted {
+                    fds::each_link(pid, reach, |_, link| {
+                        channels.extend(fds::channel_of(link));
+                        ControlFlow::Continue(())
+                    });
+                }
                 others.extend(channels);
+                // of one whose descriptors may not be read at all, the rights are the lack; one that shares something and
+                // has no room here was not read either
+                let is_cut = (is_one && !is_wanted && !is_read)
+                    || reach.leaves_out.contains(&pid)
+                    || (!is_whole && reach.limit.is_over());
+                snapshot.unread += u32::from(is_cut);
             }
         }
     }
@@ -258,7 +342,9 @@ fn unseen(snapshot: &mut Snapshot, all: &All, others: &BTreeSet<u64>) {
             _ => false,
         })
     };
-    let found = snapshot.around.values().filter(|one| parents.contains(&one.pid) || shares(one));
+    // any of those that were not read may share anything
+    let all_may = snapshot.unread > 0;
+    let found = snapshot.around.values().filter(|one| all_may || parents.contains(&one.pid) || shares(one));
     let found: Vec<Pid> = found.map(|one| one.pid).collect();
     for pid in found {
         if let Some(process) = snapshot.around.get_mut(&pid) {
@@ -267,7 +353,7 @@ fn unseen(snapshot: &mut Snapshot, all: &All, others: &BTreeSet<u64>) {
     }
 }
 
-fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>) -> bool {
+fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>, reach: &Reach) -> bool {
     let Some(text) = link.to_str() else { return false };
     if let Some(inode) = fds::inode_of(text, "pipe:[") {
         return shared.contains(&Shared::Pipe(inode));
@@ -284,8 +370,9 @@ fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>) -> bool 
     if text.starts_with('/') && !text.starts_with("/dev/") {
         // the inode of a FIFO or of a file with a lock: both are rare, so few links are looked at this closely
         let has_files = shared.iter().any(|one| matches!(one, Shared::File(_) | Shared::Fifo(_)));
+        let wanted = |inode| shared.contains(&Shared::Fifo(inode)) || shared.contains(&Shared::File(inode));
         return has_files
-            && fds::inode_and_kind(pid, fd).is_some_and(|(inode, fifo)| {
+            && fds::inode_and_kind(pid, fd, link, reach, wanted).is_some_and(|(inode, fifo)| {
                 shared.contains(&if fifo { Shared::Fifo(inode) } else { Shared::File(inode) })
             });
     }

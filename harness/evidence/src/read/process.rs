@@ -2,7 +2,7 @@
 //!
 //! Invariant: every file is read whole or counts as unreadable; a process that ends meanwhile gives `None`.
 
-use super::{call, fds, file, prompt};
+use super::{Reach, call, fds, file, prompt, served};
 use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,11 +36,15 @@ pub fn all() -> std::io::Result<All> {
     }
 }
 
-/// Reads a process.
-pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
+/// Reads a process. One that the reading was stuck at before is only outlined.
+pub fn read(pid: Pid, all: &All, reader: &Reader, reach: &Reach) -> Option<Process> {
+    reach.limit.progress.at(pid);
     let stat = Stat::of(pid)?;
+    if reach.leaves_out.contains(&pid) {
+        return Some(outline(pid, &stat, reader));
+    }
     let mut process = Process {
-        args: args(pid),
+        args: if pages(pid) { Vec::new() } else { args(pid) },
         exe: link(&format!("/proc/{pid}/exe")),
         cwd: link(&format!("/proc/{pid}/cwd")),
         namespaces: Namespaces { pid: namespace(pid, "pid"), net: namespace(pid, "net"), mnt: namespace(pid, "mnt") },
@@ -52,11 +56,24 @@ pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
         process.parent_name = known(process.ppid, all, |stat| stat.comm.clone()).unwrap_or_default();
         process.group_led = lives(process.pgrp, all);
         process.session_led = lives(process.session, all);
-        (process.fds, process.fds_read) = fds::read(pid);
-        process.threads = threads(&process, reader);
+        (process.fds, process.fds_read) = fds::read(pid, reach);
+        process.threads = threads(&process, reader, reach);
         process.prompt = prompt::read(&process);
     }
     Some(process)
+}
+
+/// Whether a thread waits in the kernel outside of any call: for a page of a file, as a rule. Its process's memory, and
+/// its arguments are a part of that, is locked meanwhile, or cannot be read without the same wait.
+fn pages(pid: Pid) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().take(MAX_THREADS);
+    let mut waits = tasks.filter_map(|entry| {
+        let base = format!("/proc/{pid}/task/{}", entry.file_name().to_str()?);
+        let stat = Stat::read(&format!("{base}/stat"))?;
+        (stat.state == State::Disk).then(|| file::text(&format!("{base}/syscall")).ok()).flatten()
+    });
+    // `-1` and two addresses: it waits, and in no call
+    waits.any(|call| call.starts_with("-1 "))
 }
 
 /// What /proc/PID/stat says of a process.
@@ -118,21 +135,24 @@ fn goes_by(name: &str, exe: Option<&str>, args: &[String]) -> bool {
         || (interpreter && script.is_some_and(|arg| stem(arg)))
 }
 
-fn threads(process: &Process, reader: &Reader) -> Vec<Thread> {
+fn threads(process: &Process, reader: &Reader, reach: &Reach) -> Vec<Thread> {
     let pid = process.pid;
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let tids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok());
     let mut tids: Vec<Pid> = tids.take(MAX_THREADS).collect();
     tids.sort_by_key(|tid| (*tid != pid, *tid));
-    tids.into_iter().filter_map(|tid| thread(process, tid, reader)).collect()
+    tids.into_iter().filter_map(|tid| thread(process, tid, reader, reach)).collect()
 }
 
-fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
+fn thread(process: &Process, tid: Pid, reader: &Reader, reach: &Reach) -> Option<Thread> {
     let base = format!("/proc/{}/task/{tid}", process.pid);
     let stat = Stat::read(&format!("{base}/stat"))?;
-    let (call, call_read) = call::read(&base, process, tid);
+    let (call, call_read) = call::read(&base, process, tid, reach);
     let text = |name: &str| file::text(&format!("{base}/{name}")).unwrap_or_default();
     let mut thread = Thread { tid, call, call_read, ..times(&stat, text("wchan"), &text("schedstat"), reader) };
+    if let Some(call) = &thread.call {
+        thread.server = served::of(call, thread.state, process, tid, &reach.mounts);
+    }
     if thread.state == State::Running {
         thread.yields = yields(&text("status"));
     }
@@ -267,8 +287,14 @@ fn words(cmdline: &[u8]) -> Vec<String> {
     args
 }
 
+/// What a link of /proc says. The kernel knows it: no file system is asked.
 fn link(path: &str) -> Option<String> {
-    fs::read_link(path).ok().map(|to| visible(&to.to_string_lossy()))
+    plain_link(path).map(|to| visible(&to))
+}
+
+/// The same as it is, for the kernel and not for a terminal.
+pub(super) fn plain_link(path: &str) -> Option<String> {
+    fs::read_link(path).ok().map(|to| to.to_string_lossy().into_owned())
 }
 
 /// A name that another process has given itself or a file, as a terminal may show it.
@@ -278,7 +304,8 @@ pub(super) fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
-fn namespace(pid: Pid, kind: &str) -> u64 {
+/// The inode of one of a process's namespaces; 0 if it may not be read.
+pub(super) fn namespace(pid: Pid, kind: &str) -> u64 {
     let link = link(&format!("/proc/{pid}/ns/{kind}")).unwrap_or_default();
     fds::inode_of(&link, &format!("{kind}:[")).unwrap_or(0)
 }

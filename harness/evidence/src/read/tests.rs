@@ -73,7 +73,8 @@ fn an_agent_is_asked_only_if_that_is_wanted() {
     let mut command = Command::new("cat");
     let cat = Staged::start(command.arg0("opencode").stdin(Stdio::piped()));
     cat.is_in(libc::SYS_read);
-    let agents = |ask, records| take(&[cat.pid()], &Options { ask, records }).unwrap().agents.len();
+    let agents =
+        |ask, records| take(&[cat.pid()], &Options { ask, records, ..Options::default() }).unwrap().agents.len();
     assert_eq!([agents(false, false), agents(true, false), agents(false, true)], [0, 1, 1]);
 }
 
@@ -136,7 +137,8 @@ fn those_who_share_something_with_the_tree_are_around_it() {
     leader.is_in(libc::SYS_openat);
     let holder = Staged::cat(master);
     until(|| {
-        process::read(leader.pid(), &All::new(), &Reader::default()).filter(|process| process.comm == "sh").map(drop)
+        let process = process::read(leader.pid(), &All::new(), &Reader::default(), &Reach::default());
+        process.filter(|process| process.comm == "sh").map(drop)
     });
     assert!(is_around(&leader, &holder));
 }
@@ -227,7 +229,9 @@ fn the_ancestors_of_a_root_are_around_it() {
 
 #[test]
 fn a_link_says_what_is_shared() {
-    let is = |link: &str, shared: Shared| is_shared(own(), -1, Path::new(link), &BTreeSet::from([shared]));
+    let is = |link: &str, shared: Shared| {
+        is_shared(own(), -1, Path::new(link), &BTreeSet::from([shared]), &Reach::default())
+    };
     assert_eq!(
         [is("pipe:[7]", Shared::Pipe(7)), is("pipe:[8]", Shared::Pipe(7)), is("pipe:[7]", Shared::Socket(7))],
         [true, false, false]
@@ -241,7 +245,7 @@ fn a_link_says_what_is_shared() {
         [true, false, false]
     );
     let of = |fd: &dyn AsRawFd, link: &str, shared: Shared| {
-        is_shared(own(), fd.as_raw_fd(), Path::new(link), &BTreeSet::from([shared]))
+        is_shared(own(), fd.as_raw_fd(), Path::new(link), &BTreeSet::from([shared]), &Reach::default())
     };
     let file = tempfile::tempfile().unwrap();
     let inode = file.metadata().unwrap().ino();

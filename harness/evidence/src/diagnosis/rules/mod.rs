@@ -8,6 +8,7 @@ pub mod file;
 mod network;
 mod pipe;
 pub mod run;
+mod server;
 mod stdin;
 mod stop;
 mod terminal;
@@ -71,7 +72,7 @@ impl<'a> Rules<'_, 'a> {
         if let Some(finding) = agent::says(view, process) {
             return finding;
         }
-        let mut found: Vec<Finding> = run::rule(view, process).into_iter().collect();
+        let mut found: Vec<Finding> = run::rule(view, process).into_iter().chain(server::rule(view, process)).collect();
         if process.state == State::Disk {
             // a busy handler that was caught at its file
             found.extend(file::sqlite(self, process));

@@ -497,3 +497,18 @@ fn what_is_waited_over_has_a_word() {
         "pipe FIFO socket terminal child lock thread time signal ask files unknown"
     );
 }
+
+/// A process that was not read in time may be a way to be woken.
+#[test]
+fn nothing_is_closed_in_while_a_process_is_unread() {
+    let pipe = Object::Pipe { inode: 70 };
+    let look = Look::of(vec![reads(has(one(), 3, Mode::Both, pipe), 3)]);
+    let closed = |unread| {
+        let after = Snapshot { unread, ..look.after.clone() };
+        let found = diagnose(&look.before, &after, &Limits::default());
+        let graph = graph::graph(&look.before, &after, &Limits::default());
+        assert!(unread == 0 || found.sure != Sure::Certain);
+        (graph.closed.len(), found.closed_in)
+    };
+    assert_eq!((closed(0), closed(1)), ((1, true), (0, false)));
+}

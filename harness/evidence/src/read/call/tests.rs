@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::data::{Descriptor, Mode, Object};
+use std::path::Path;
 
 /// What a call with these arguments waits for, and how long; the arguments point into the memory of this process.
 fn decoded(name: &str, args: [u64; 6]) -> (Does, TimeLimit) {
@@ -11,7 +12,7 @@ fn decoded(name: &str, args: [u64; 6]) -> (Does, TimeLimit) {
     let fds = vec![Descriptor { fd: 9, mode: Mode::Both, what: Object::Process { pid: 77 } }];
     let process = Process { pid: own, fds, ..Process::default() };
     let mut call = Call { name: name.to_owned(), args, ..Call::default() };
-    decode(&mut call, &process, own);
+    decode(&mut call, &process, own, &Reach::default());
     (call.does, call.limit)
 }
 
@@ -153,7 +154,7 @@ fn read_of(syscall: &str, wchan: &str) -> (Option<Call>, bool) {
     std::fs::write(base.path().join("syscall"), syscall).unwrap();
     std::fs::write(base.path().join("wchan"), wchan).unwrap();
     let own = std::process::id() as Pid;
-    read(base.path().to_str().unwrap(), &Process { pid: own, ..Process::default() }, own)
+    read(base.path().to_str().unwrap(), &Process { pid: own, ..Process::default() }, own, &Reach::default())
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn a_line_is_a_number_and_six_arguments() {
         [const { (None, true) }; 5]
     );
     let own = Process { pid: std::process::id() as Pid, ..Process::default() };
-    assert_eq!(read("/no/such/folder", &own, own.pid), (None, false), "it may not be read");
+    assert_eq!(read("/no/such/folder", &own, own.pid, &Reach::default()), (None, false), "it may not be read");
     let number = libc::SYS_read;
     let line = format!("{number} 0x7 0xab 0x10 0x0 0xffffffffffffffff 5 0x7ffe 0x7f\n");
     let args = [7, 0xab, 0x10, 0, u64::MAX, 5];

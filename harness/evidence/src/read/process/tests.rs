@@ -19,7 +19,7 @@ fn this_very_process_is_read_as_it_is() {
     let own = std::process::id() as Pid;
     let all = all().unwrap();
     let reader = Reader { ticks_per_s: 100, ..Reader::default() };
-    let process = read(own, &all, &reader).unwrap();
+    let process = read(own, &all, &reader, &Reach::default()).unwrap();
     assert_eq!((process.pid, process.ns_pid > 0, process.tracer), (own, true, 0));
     assert_eq!(process.ppid, std::os::unix::process::parent_id() as Pid);
     assert_eq!(process.uid, rustix::process::geteuid().as_raw());
@@ -43,7 +43,7 @@ fn this_very_process_is_read_as_it_is() {
     assert!(process.threads.iter().any(|thread| thread.tid == this && thread.state == State::Running));
     assert!(is_called(own, exe.file_name().unwrap().to_str().unwrap()) && !is_called(own, "no-such-name"));
     assert!(lives(own, &all) && lives(0, &all) && !lives(Pid::MAX, &all));
-    assert!(read(Pid::MAX, &all, &reader).is_none());
+    assert!(read(Pid::MAX, &all, &reader, &Reach::default()).is_none());
 }
 
 const STAT: &str = "812 (a) (b R 1) S 2 3 4 34817 6 7 80 9 10 11 120 130 14 15 16 17 18 19 200 21 22";
@@ -202,7 +202,7 @@ fn a_process_goes_by_its_program_or_its_script() {
 fn a_child_that_reads_a_pipe_is_read_as_it_is() {
     let cat = Staged::cat(Stdio::piped());
     let (all, reader) = (all().unwrap(), reader());
-    let process = read(cat.pid(), &all, &reader).unwrap();
+    let process = read(cat.pid(), &all, &reader, &Reach::default()).unwrap();
     let own = std::process::id() as Pid;
     assert_eq!((process.comm.as_str(), process.args.as_slice()), ("cat", ["cat".to_owned()].as_slice()));
     assert_eq!((process.ppid, process.state), (own, State::Sleeping));
@@ -220,7 +220,7 @@ fn one_that_has_ended_has_neither_threads_nor_descriptors() {
     let mut cat = Staged::cat(Stdio::piped());
     let before = all().unwrap();
     cat.end();
-    let process = read(cat.pid(), &before, &reader()).unwrap();
+    let process = read(cat.pid(), &before, &reader(), &Reach::default()).unwrap();
     assert_eq!((process.state, process.fds_read, process.threads.len()), (State::Zombie, false, 0));
     assert_eq!((process.parent_name.as_str(), process.args.len()), ("", 0));
     // the list is of the time when it lived; one that is not on it is looked up
@@ -246,15 +246,15 @@ fn the_threads_of_a_process_are_its_own_one_first() {
         let _hold = hold;
         started.recv().expect("it starts");
         let process = outline(own, &Stat::of(own).unwrap(), &reader());
-        let tids: Vec<Pid> = threads(&process, &reader()).iter().map(|thread| thread.tid).collect();
+        let tids: Vec<Pid> = threads(&process, &reader(), &Reach::default()).iter().map(|thread| thread.tid).collect();
         assert_eq!(tids.first(), Some(&own));
         assert!(tids.len() > 2 && tids[1..].is_sorted());
         let this = rustix::thread::gettid().as_raw_pid();
-        let running = thread(&process, this, &reader()).unwrap();
+        let running = thread(&process, this, &reader(), &Reach::default()).unwrap();
         // it reads its own: it runs, and is in the read of that very file
         assert_eq!((running.tid, running.state, running.yields.is_some()), (this, State::Running, true));
     });
-    assert!(thread(&Process { pid: own, ..Process::default() }, Pid::MAX, &reader()).is_none());
+    assert!(thread(&Process { pid: own, ..Process::default() }, Pid::MAX, &reader(), &Reach::default()).is_none());
 }
 
 #[test]

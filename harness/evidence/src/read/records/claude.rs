@@ -3,10 +3,10 @@
 //! Invariant: a call without a result is reported as a running tool and no more: whether a command runs is decided by
 //! the reader of the process tree.
 
-use super::{cut, folder, seen, tail};
+use super::{Reach, cut, folder, own, tail};
 use crate::data::{Agent, Process};
+use crate::read::process::visible;
 use serde_json::Value;
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// The most bytes of a transcript's end that are read.
@@ -21,17 +21,17 @@ const MAX_CALLS: usize = 4096;
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
 /// Reads what Claude Code has written down.
-pub fn read(process: &Process, agent: &mut Agent) {
-    let Some((path, shown)) = transcript(process) else { return };
-    let Some(bytes) = tail(&path, TRANSCRIPT_BYTES) else { return };
-    agent.sources.push(shown);
+pub fn read(process: &Process, reach: &Reach, agent: &mut Agent) {
+    let Some(path) = transcript(process, reach) else { return };
+    let Some(bytes) = tail(process, &path, TRANSCRIPT_BYTES, reach) else { return };
+    agent.sources.push(visible(&path));
     let (running, turn) = story(&String::from_utf8_lossy(&bytes));
     agent.running = running;
     agent.turn = turn;
 }
 
 /// The newest transcript of the project in its working folder that was written since it began.
-fn transcript(process: &Process) -> Option<(PathBuf, String)> {
+fn transcript(process: &Process, reach: &Reach) -> Option<String> {
     let home = folder(process, "CLAUDE_CONFIG_DIR")
         .or_else(|| folder(process, "HOME").map(|home| format!("{home}/.claude")))?;
     let slug: String = process.cwd.as_ref()?.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -40,14 +40,17 @@ fn transcript(process: &Process) -> Option<(PathBuf, String)> {
     let now = Duration::new(now.tv_sec.max(0) as u64, now.tv_nsec as u32);
     let age = now.checked_sub(Duration::from_nanos(process.began_ns))?;
     let began = SystemTime::now().checked_sub(age)?.checked_sub(CLOCKS_APART)?;
-    let entries = std::fs::read_dir(seen(process, &projects)).ok()?.flatten().take(MAX_FILES);
-    let written =
-        entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl")).filter_map(|entry| {
-            let when = entry.metadata().ok()?.modified().ok()?;
-            (when >= began).then(|| (when, entry.path(), entry.file_name()))
-        });
-    let (_, path, name) = written.max_by_key(|(when, ..)| *when)?;
-    Some((path, format!("{projects}/{}", name.to_string_lossy())))
+    let folder = reach.mounts.walk(process.pid, &projects).ok()?;
+    let entries = std::fs::read_dir(own(&folder)).ok()?.flatten().take(MAX_FILES);
+    let transcripts = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl"));
+    let written = transcripts.filter_map(|entry| {
+        let path = format!("{projects}/{}", entry.file_name().to_str()?);
+        // one of them could be a mount of its own
+        let file = reach.mounts.walk(process.pid, &path).ok()?;
+        let when = std::fs::metadata(own(&file)).ok()?.modified().ok()?;
+        (when >= began).then_some((when, path))
+    });
+    written.max_by_key(|(when, _)| *when).map(|(_, path)| path)
 }
 
 /// The calls without a result since the last prompt, and whether the last turn is `open` or `ended`.
@@ -199,7 +202,7 @@ mod tests {
             let cwd = cwd.map(str::to_owned);
             let process = Process { pid: cat.pid(), cwd, began_ns: now_ns(), ..Process::default() };
             let mut agent = Agent::default();
-            read(&process, &mut agent);
+            read(&process, &Reach::default(), &mut agent);
             let names = agent
                 .sources
                 .iter()

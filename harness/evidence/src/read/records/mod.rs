@@ -12,12 +12,15 @@ mod opencode;
 
 pub use claude::Story;
 
+use super::{Reach, mounts};
 use crate::data::{Agent, Process, Socket};
 use crate::kind;
+use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 
 /// The most agents of one tree that are asked.
 const MAX_AGENTS: usize = 16;
@@ -31,6 +34,7 @@ pub fn read<'a>(
     processes: impl Iterator<Item = &'a Process>,
     sockets: &BTreeMap<u64, Socket>,
     ask: bool,
+    reach: &Reach,
 ) -> Vec<Agent> {
     let agents = processes.filter_map(|process| Some((process, kind::of(process)?))).take(MAX_AGENTS);
     let read = |(process, kind): (&Process, &'static kind::Kind)| {
@@ -38,9 +42,9 @@ pub fn read<'a>(
         match kind.name {
             "opencode" | "altimate" | "pawwork" => {
                 let ask = ask && variable(process, CONTROL_ENV).is_none();
-                opencode::read(process, sockets, ask, &mut agent);
+                opencode::read(process, sockets, ask, reach, &mut agent);
             }
-            "claude" => claude::read(process, &mut agent),
+            "claude" => claude::read(process, reach, &mut agent),
             _ => {}
         }
         agent
@@ -48,19 +52,16 @@ pub fn read<'a>(
     agents.map(read).collect()
 }
 
-/// A path as the process sees it, from here.
-fn seen(process: &Process, path: &str) -> PathBuf {
-    Path::new(&format!("/proc/{}/root", process.pid)).join(path.trim_start_matches('/'))
-}
-
 /// The last `most` bytes of a regular file, from the beginning of a line if the file is longer.
-fn tail(path: &Path, most: u64) -> Option<Vec<u8>> {
+pub fn tail(process: &Process, path: &str, most: u64, reach: &Reach) -> Option<Vec<u8>> {
+    let file = reach.mounts.walk(process.pid, path).ok()?;
+    let status = mounts::remembered_at(&file)?;
     // a look that waited for a FIFO would hang itself
-    if !fs::metadata(path).ok()?.is_file() {
+    if mounts::kind(&status) != FileType::RegularFile {
         return None;
     }
-    let mut file = File::open(path).ok()?;
-    let size = file.metadata().ok()?.len();
+    let mut file = File::open(own(&file)).ok()?;
+    let size = status.stx_size;
     file.seek(SeekFrom::Start(size.saturating_sub(most))).ok()?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).ok()?;
@@ -69,6 +70,11 @@ fn tail(path: &Path, most: u64) -> Option<Vec<u8>> {
         bytes.drain(..line);
     }
     Some(bytes)
+}
+
+/// A path to a file that this process has open.
+fn own(file: &OwnedFd) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
 /// A folder from the environment that the process was started with.
@@ -107,7 +113,7 @@ mod tests {
         // none of these processes exists
         let first = Pid::MAX - 10;
         let tree: Vec<Process> = names.iter().zip(first..).map(|(name, pid)| process(pid, name)).collect();
-        let found = read(tree.iter(), &BTreeMap::new(), true);
+        let found = read(tree.iter(), &BTreeMap::new(), true, &Reach::default());
         let told: Vec<_> =
             found.iter().map(|agent| (agent.pid - first, agent.name.as_str(), agent.form.as_str())).collect();
         let wanted = [
@@ -119,7 +125,7 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         let many: Vec<Process> = (first - 20..first).map(|pid| process(pid, "codex")).collect();
-        assert_eq!(read(many.iter(), &BTreeMap::new(), true).len(), 16);
+        assert_eq!(read(many.iter(), &BTreeMap::new(), true, &Reach::default()).len(), 16);
     }
 
     #[test]
@@ -133,7 +139,7 @@ mod tests {
             process.fds = vec![Descriptor { fd: 9, mode: Mode::Both, what: Object::Socket { inode: 7 } }];
             let (state, local) = (SocketState::Listening, served.at.to_string());
             let sockets = BTreeMap::from([(7, Socket { inode: 7, state, local, ..Socket::default() })]);
-            read(std::iter::once(&process), &sockets, true);
+            read(std::iter::once(&process), &sockets, true, &Reach::default());
             served.asked().len()
         };
         assert_eq!((asked("ANOTHER") > 0, asked(CONTROL_ENV)), (true, 0));
@@ -144,7 +150,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
-        let end = |most| tail(&path, most).map(|bytes| String::from_utf8(bytes).unwrap());
+        let own = Process { pid: std::process::id() as Pid, ..Process::default() };
+        let at = |path: &std::path::Path, most| tail(&own, path.to_str().unwrap(), most, &Reach::default());
+        let end = |most| at(&path, most).map(|bytes| String::from_utf8(bytes).unwrap());
         let ends = [100, 14, 13, 11, 10, 7, 6, 0].map(end);
         let wanted =
             ["one\ntwo\nthree\n", "one\ntwo\nthree\n", "two\nthree\n", "two\nthree\n", "three\n", "three\n", "", ""];
@@ -154,14 +162,12 @@ mod tests {
         // a FIFO would be waited for, and a folder has no text
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
-        let none = [fifo.as_path(), folder.path(), Path::new("/no/such/file")].map(|path| tail(path, 5));
+        let none = [fifo.as_path(), folder.path(), std::path::Path::new("/no/such/file")].map(|path| at(path, 5));
         assert_eq!(none, [const { None }; 3]);
     }
 
     #[test]
-    fn a_path_and_a_folder_are_as_the_process_has_them() {
-        let process = Process { pid: 12, ..Process::default() };
-        assert_eq!(seen(&process, "/home/a"), Path::new("/proc/12/root/home/a"));
+    fn a_folder_is_as_the_process_has_it() {
         let mut cat = Command::new("cat");
         cat.env_clear().env("PATH", "/usr/bin:/bin").env("A", "/a/b").env("AB", "x").env("B", "relative");
         let cat = Staged::start(cat.stdin(Stdio::piped()));

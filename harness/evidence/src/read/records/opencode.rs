@@ -3,7 +3,7 @@
 //!
 //! Invariant: an ask is open only if the server lists it, or if the log holds its beginning and not its end.
 
-use super::{cut, http, seen, tail};
+use super::{Reach, cut, http, tail};
 use crate::data::{Agent, Ask, Object, Process, Socket};
 use crate::kind;
 use crate::read::net::within;
@@ -19,7 +19,7 @@ const JOURNAL_BYTES: u64 = 4 << 20;
 const MAX_ASKS: usize = 16;
 
 /// Reads what opencode says: what its server answers, if it is asked and has one; else its log.
-pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, ask: bool, agent: &mut Agent) {
+pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, ask: bool, reach: &Reach, agent: &mut Agent) {
     agent.form = kind::opencode_form(process).to_owned();
     let asked = ask
         && process.listening(sockets).next().and_then(|socket| socket.local.parse::<SocketAddr>().ok()).is_some_and(
@@ -31,7 +31,7 @@ pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, ask: bool, agent
             },
         );
     if !asked {
-        log(process, agent);
+        log(process, reach, agent);
     }
 }
 
@@ -143,7 +143,7 @@ fn listed(one: &Value, kind: &str) -> Ask {
 }
 
 /// `INFO 2026-… +45ms service=question id=que_… questions=1 asking`, and later `replied` or `rejected` with the same id.
-fn log(process: &Process, agent: &mut Agent) {
+fn log(process: &Process, reach: &Reach, agent: &mut Agent) {
     let path = process.fds.iter().find_map(|fd| match &fd.what {
         Object::File { path, .. } if path.contains("/opencode/log/") || path.contains("/altimate-code/log/") => {
             Some(path)
@@ -151,13 +151,13 @@ fn log(process: &Process, agent: &mut Agent) {
         _ => None,
     });
     let Some(path) = path else { return };
-    let Some(bytes) = tail(&seen(process, path), LOG_BYTES) else { return };
+    let Some(bytes) = tail(process, path, LOG_BYTES, reach) else { return };
     let text = String::from_utf8_lossy(&bytes);
     let asks = open_asks(&text);
     agent.sources.push(path.clone());
     agent.asks = asks;
     for ask in agent.asks.iter_mut().filter(|ask| ask.kind == "question") {
-        if let Some((question, options)) = words(process) {
+        if let Some((question, options)) = words(process, reach) {
             (ask.text, ask.options) = (question, options);
         }
     }
@@ -204,12 +204,12 @@ fn open_asks(log: &str) -> Vec<Ask> {
 }
 
 /// The words of the last question in the journal of the database that the process has open.
-fn words(process: &Process) -> Option<(String, Vec<String>)> {
+fn words(process: &Process, reach: &Reach) -> Option<(String, Vec<String>)> {
     let path = process.fds.iter().find_map(|fd| match &fd.what {
         Object::File { path, .. } if path.ends_with("opencode.db-wal") => Some(path),
         _ => None,
     })?;
-    let bytes = tail(&seen(process, path), JOURNAL_BYTES)?;
+    let bytes = tail(process, path, JOURNAL_BYTES, reach)?;
     let text = String::from_utf8_lossy(&bytes);
     // a part is written once as pending, with no input yet, and again as running: the last one with a question counts
     let from = text.rmatch_indices(r#""tool":"question""#).map(|(at, _)| at);

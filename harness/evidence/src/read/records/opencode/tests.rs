@@ -192,7 +192,7 @@ fn the_log_is_read_if_no_server_answers() {
         let socket = |local| Socket { inode: 7, state: SocketState::Listening, local, ..Socket::default() };
         let sockets = local.map(|local| (7, socket(local))).into_iter().collect();
         let mut agent = Agent::default();
-        super::read(&process, &sockets, true, &mut agent);
+        super::read(&process, &sockets, true, &Reach::default(), &mut agent);
         assert_eq!(agent.form, "run");
         (agent.asks.first().map(|ask| ask.id.clone()), agent.sources)
     };
@@ -325,7 +325,7 @@ fn a_log_is_one_of_its_own_and_its_question_is_in_the_journal() {
     let journal = made("opencode.db-wal", r#"{"tool":"question","question":"Which?","label":"a"}"#);
     let told_by = |paths: &[&std::path::Path]| {
         let mut agent = Agent::default();
-        log(&holds(paths), &mut agent);
+        log(&holds(paths), &Reach::default(), &mut agent);
         let asks: Vec<String> =
             agent.asks.iter().map(|ask| format!("{}: {} {:?}", ask.id, ask.text, ask.options)).collect();
         (asks.join(", "), agent.sources.len())
@@ -344,7 +344,7 @@ fn the_words_of_the_last_question_in_a_journal() {
     let path = folder.path().join("opencode.db-wal");
     let of = |text: &str| {
         std::fs::write(&path, text).unwrap();
-        words(&holds(&[folder.path(), &path]))
+        words(&holds(&[folder.path(), &path]), &Reach::default())
     };
     let is = |question: &str, options: &[&str]| {
         Some((question.to_owned(), options.iter().map(|&one| one.to_owned()).collect()))
@@ -373,7 +373,7 @@ fn the_words_of_the_last_question_in_a_journal() {
     assert_eq!((label(4_096), label(4_097)), (is("Which?", &["ü"]), is("Which?", &[])));
     let many: String = (0..20).map(|at| format!(r#""label":"{at}","#)).collect();
     assert_eq!(of(&asks("Which?", &many)).map(|(_, options)| options.len()), Some(16));
-    assert_eq!(words(&holds(&[folder.path()])), None);
+    assert_eq!(words(&holds(&[folder.path()]), &Reach::default()), None);
 }
 
 #[test]
@@ -387,13 +387,13 @@ fn no_more_than_the_end_of_a_log_and_of_a_journal_is_read() {
         let rest = "\n".repeat(after);
         std::fs::write(&path, format!("\n{asked}{rest}")).unwrap();
         let mut agent = Agent::default();
-        log(&holds(&[&path]), &mut agent);
+        log(&holds(&[&path]), &Reach::default(), &mut agent);
         agent.asks.len()
     };
     assert_eq!((found((1 << 20) - asked.len() - 1), found(1 << 20)), (1, 0));
     let found = |after: usize| {
         std::fs::write(&journal, format!("\n{question}{}", "\n".repeat(after))).unwrap();
-        words(&holds(&[&journal])).is_some()
+        words(&holds(&[&journal]), &Reach::default()).is_some()
     };
     assert_eq!((found((4 << 20) - question.len() - 1), found(4 << 20)), (true, false));
 }
