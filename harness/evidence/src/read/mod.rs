@@ -19,6 +19,7 @@ mod prompt;
 mod records;
 #[cfg(test)]
 pub mod staged;
+mod ways;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use process::{All, Stat};
@@ -75,14 +76,23 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     }
     let mut tables = net::Tables::new(process::net_namespace(snapshot.reader.pid));
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
+    net::queue::add(&mut snapshot);
     snapshot.locks = locks::read(&snapshot.tree);
+    snapshot.alarms = ways::alarms();
     let others = around(&mut snapshot, &all, &tree);
+    for pid in ways::below_daemons(&snapshot, &all) {
+        snapshot.around.extend(process::read(pid, &all, &snapshot.reader).map(|process| (pid, process)));
+    }
+    if let Some(reader) = snapshot.around.get_mut(&snapshot.reader.pid) {
+        ways::disown(reader);
+    }
     if !snapshot.around.is_empty() {
         // those around it may wait for a peer
         let of_others = tables.sockets(snapshot.around.values(), &mut Vec::new());
         snapshot.sockets.extend(of_others);
     }
     unseen(&mut snapshot, &all, &others);
+    ways::add(&mut snapshot);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
         snapshot.agents = records::read(snapshot.related(), &snapshot.sockets, options.ask);
@@ -192,6 +202,7 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) -> BTreeSet<
                 if let Some(Socket { peer: Some(peer), .. }) = snapshot.sockets.get(inode) {
                     shared.insert(Shared::Socket(*peer));
                 }
+                shared.extend(snapshot.queued.get(inode).map(|listener| Shared::Socket(*listener)));
             }
             Object::Tty { index: Some(index), .. } | Object::Master { index } => {
                 shared.insert(Shared::Pty(*index));
@@ -217,6 +228,9 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) -> BTreeSet<
             at = parent(&at);
         }
     }
+    wanted.extend(ways::watchers(&snapshot.roots, tree, all, snapshot.reader.pid));
+    // who traces one of them decides when it goes on
+    wanted.extend(snapshot.tree.values().map(|process| process.tracer).filter(|tracer| *tracer > 0));
     wanted.retain(|pid| !tree.contains(pid));
     let mut others = BTreeSet::new();
     for (pid, stat) in all.iter().filter(|(pid, _)| !tree.contains(pid)) {

@@ -48,15 +48,36 @@ pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
         ..outline(pid, &stat, reader)
     };
     status(&file::text(&format!("/proc/{pid}/status")).unwrap_or_default(), &mut process);
+    let leads = first_living(pid, &mut process);
     if process.state != State::Zombie {
         process.parent_name = known(process.ppid, all, |stat| stat.comm.clone()).unwrap_or_default();
         process.group_led = lives(process.pgrp, all);
         process.session_led = lives(process.session, all);
-        (process.fds, process.fds_read) = fds::read(pid);
+        (process.fds, process.fds_read) = fds::read(leads);
         process.threads = threads(&process, reader);
         process.prompt = prompt::read(&process);
     }
     Some(process)
+}
+
+/// The first thread that lives of a process whose first one has ended: the process is not over, and what it has is seen
+/// through that thread.
+fn first_living(pid: Pid, process: &mut Process) -> Pid {
+    if process.state != State::Zombie {
+        return pid;
+    }
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok()).filter(|tid| *tid != pid);
+    let living = tids.take(MAX_THREADS).find_map(|tid| {
+        let stat = Stat::read(&format!("/proc/{pid}/task/{tid}/stat"))?;
+        (stat.state != State::Zombie).then_some((tid, stat.state))
+    });
+    let Some((tid, state)) = living else { return pid };
+    process.state = state;
+    if process.args.is_empty() {
+        process.args = args(tid);
+    }
+    tid
 }
 
 /// What /proc/PID/stat says of a process.
@@ -130,6 +151,10 @@ fn threads(process: &Process, reader: &Reader) -> Vec<Thread> {
 fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
     let base = format!("/proc/{}/task/{tid}", process.pid);
     let stat = Stat::read(&format!("{base}/stat"))?;
+    // a thread that is over
+    if stat.state == State::Zombie && process.state != State::Zombie {
+        return None;
+    }
     let (call, call_read) = call::read(&base, process, tid);
     let text = |name: &str| file::text(&format!("{base}/{name}")).unwrap_or_default();
     let mut thread = Thread { tid, call, call_read, ..times(&stat, text("wchan"), &text("schedstat"), reader) };
@@ -245,7 +270,7 @@ fn io(text: &str) -> Io {
     Io { read_bytes: field("rchar:"), written_bytes: field("wchar:"), reads: field("syscr:"), writes: field("syscw:") }
 }
 
-fn args(pid: Pid) -> Vec<String> {
+pub fn args(pid: Pid) -> Vec<String> {
     words(&file::bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default())
 }
 
