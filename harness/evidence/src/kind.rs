@@ -21,7 +21,7 @@ pub struct Kind {
 }
 
 /// The agents whose arguments and packages were seen in releases of 2025 and 2026.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 25] = [
     Kind {
         title: "opencode",
         name: "opencode",
@@ -81,10 +81,83 @@ const KINDS: [Kind; 11] = [
         package: "pawwork",
         headless: &["run"],
     },
+    Kind {
+        title: "Cursor CLI",
+        name: "cursor",
+        programs: &["cursor-agent"],
+        package: "",
+        headless: &["-p", "--print"],
+    },
+    Kind {
+        title: "Kimi CLI",
+        name: "kimi",
+        programs: &["kimi", "kimi-cli", "kimi-code"],
+        package: "@moonshot-ai/kimi-code",
+        headless: &["-p", "--print", "--prompt"],
+    },
+    Kind {
+        title: "Antigravity CLI",
+        name: "agy",
+        programs: &["agy", "antigravity"],
+        package: "",
+        headless: &["-p", "--print", "--prompt"],
+    },
+    Kind { title: "Amp", name: "amp", programs: &["amp"], package: "@sourcegraph/amp", headless: &["-x", "--execute"] },
+    Kind { title: "Droid", name: "droid", programs: &["droid"], package: "", headless: &["exec"] },
+    Kind {
+        title: "Auggie",
+        name: "auggie",
+        programs: &["auggie"],
+        package: "@augmentcode/auggie",
+        headless: &["-p", "--print"],
+    },
+    Kind {
+        title: "Kiro CLI",
+        name: "kiro",
+        programs: &["kiro-cli", "kiro-cli-chat"],
+        package: "",
+        headless: &["--no-interactive"],
+    },
+    Kind { title: "Cline", name: "cline", programs: &["cline"], package: "cline", headless: &["-y", "--yolo", "task"] },
+    Kind {
+        title: "iFlow CLI",
+        name: "iflow",
+        programs: &["iflow"],
+        package: "@iflow-ai/iflow-cli",
+        headless: &["-p", "--prompt"],
+    },
+    Kind {
+        title: "CodeBuddy",
+        name: "codebuddy",
+        programs: &["codebuddy"],
+        package: "@tencent-ai/codebuddy-code",
+        headless: &["-p", "--print"],
+    },
+    Kind {
+        title: "OpenHands",
+        name: "openhands",
+        programs: &["openhands"],
+        package: "",
+        headless: &["--headless", "-t", "--task"],
+    },
+    Kind {
+        title: "Mistral Vibe",
+        name: "vibe",
+        programs: &["vibe", "vibe-acp"],
+        package: "",
+        headless: &["-p", "--prompt"],
+    },
+    Kind { title: "Junie", name: "junie", programs: &["junie"], package: "", headless: &["--task"] },
+    Kind { title: "Trae Agent", name: "trae", programs: &["trae-cli"], package: "", headless: &["run"] },
 ];
 
 /// Interpreters: what they run is their first argument that is no flag.
 const INTERPRETERS: [&str; 6] = ["node", "bun", "deno", "python", "python3", "MainThread"];
+
+/// The name of a process's program: as it was called, which is not always what the kernel calls it.
+pub fn program(process: &Process) -> &str {
+    process.args.first().map_or(process.comm.as_str(), |arg| stem(arg.trim_start_matches('-')))
+}
 
 /// Which agent a process is.
 pub fn of(process: &Process) -> Option<&'static Kind> {
@@ -96,9 +169,10 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
     let stems = [program, exe, comm, script.map(|path| stem(path))];
     KINDS.iter().find(|kind| {
         let named = stems.iter().flatten().any(|stem| kind.programs.contains(stem));
-        let packaged = script.is_some_and(|path| {
-            path.contains("node_modules/") && path.contains(&format!("node_modules/{}/", kind.package))
-        });
+        let packaged = !kind.package.is_empty()
+            && script.is_some_and(|path| {
+                path.contains("node_modules/") && path.contains(&format!("node_modules/{}/", kind.package))
+            });
         named || packaged
     })
 }

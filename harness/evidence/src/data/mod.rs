@@ -31,8 +31,14 @@ pub struct Snapshot {
     pub around: BTreeMap<Pid, Process>,
     /// The sockets that the tree holds, and their peers, by inode.
     pub sockets: BTreeMap<u64, Socket>,
+    /// Connections that nobody has accepted yet: the tree's end, and the listening socket in whose queue the other end is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queued: BTreeMap<u64, u64>,
     /// The file locks of this machine that concern the tree; empty if nothing in the tree can wait for one.
     pub locks: Vec<Lock>,
+    /// Whether an alarm (`alarm`, `setitimer`) is armed on this machine; the kernel does not tell whose it is.
+    #[serde(default)]
+    pub alarms: Alarms,
     /// What known agents say of themselves.
     pub agents: Vec<Agent>,
     /// What could not be read, and what would make it readable.
@@ -106,6 +112,19 @@ impl Snapshot {
         }
         false
     }
+}
+
+/// Whether an alarm is armed on a machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alarms {
+    /// It may not be read: only root reads the list of timers, and a container hides it.
+    #[default]
+    NotKnown,
+    /// No process has one.
+    None,
+    /// Some process has one.
+    Some,
 }
 
 /// Who read a snapshot, and with which rights.

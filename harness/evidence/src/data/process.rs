@@ -66,9 +66,28 @@ pub struct Process {
     pub group_led: bool,
     /// Whether the leader of its session lives.
     pub session_led: bool,
+    /// Whether it may have a POSIX timer: it has one, armed or not, or its list of them may not be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_have_timers: bool,
+    /// Its descriptors whose open file has a lock, as their fdinfo tells: copies of one open file share its lock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locked_fds: Vec<i32>,
+    /// Descriptors that were sent to it over Unix sockets and that it has not taken yet.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fds_in_flight: u64,
+    /// Whether it was started to wait for a debugger before it does anything.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_debugger: bool,
+    /// For how long it has been stopped, traced or frozen, in milliseconds, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_ms: Option<u64>,
     /// What it asks at the terminal that it reads, if it is a tool whose prompts are known and its memory has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Process {
@@ -149,6 +168,11 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// The signals that a set holds, in their order.
+    pub fn of(set: u64) -> impl Iterator<Item = i32> {
+        (1..=64).filter(move |signal| Signals::has(set, *signal))
+    }
+
     /// Whether a set holds a signal.
     pub fn has(set: u64, signal: i32) -> bool {
         (1..=64).contains(&signal) && set >> (signal - 1) & 1 == 1

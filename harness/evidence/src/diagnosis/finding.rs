@@ -17,6 +17,8 @@ pub struct Finding {
     pub ends: String,
     pub sure: Sure,
     pub because: String,
+    /// Milliseconds from now on after which it counts as a hang if it lasts; until then it is a wait.
+    pub hung_in_ms: Option<u64>,
     pub rank: u8,
 }
 
@@ -63,6 +65,7 @@ impl Finding {
             ends: String::new(),
             sure: Sure::Likely,
             because: String::new(),
+            hung_in_ms: None,
             rank: rank::LIKELY,
         }
     }
@@ -93,6 +96,14 @@ impl Finding {
     pub fn because(mut self, because: impl Into<String>) -> Finding {
         self.because = because.into();
         self
+    }
+
+    /// A state that has a healthy cause as well, and counts as a hang once it has lasted for `limit_ms`.
+    pub fn after(self, lasted_ms: u64, limit_ms: u64) -> Finding {
+        match limit_ms.checked_sub(lasted_ms).filter(|left| *left > 0) {
+            Some(left) => Finding { verdict: Verdict::Waiting, hung_in_ms: Some(left), ..self },
+            None => self,
+        }
     }
 
     pub fn certain(mut self) -> Finding {

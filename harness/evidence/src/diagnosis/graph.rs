@@ -11,8 +11,8 @@
 use super::rules::{self, file, run};
 use super::view::View;
 use super::waits::{On, Wait};
-use super::{Limits, Verdict};
-use crate::data::{Descriptor, Family, Object, Pid, Process, Signals, Snapshot, SocketState, State, TimeLimit};
+use super::{Limits, Verdict, ways};
+use crate::data::{Alarms, Descriptor, Family, Object, Pid, Process, Signals, Snapshot, SocketState, State, TimeLimit};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -203,9 +203,19 @@ pub fn of(view: &View<'_>) -> Graph {
         graph.nodes.push(Node { pid, name: view.name(pid).to_string(), in_tree, life, why });
         graph.edges.extend(edges);
     }
-    // a process that was not read may hold an end of anything
-    if after.unread == 0 {
+    graph.closed = closed(&graph);
+    // who is ended by somebody beside or above it is not closed in, nor is who waits for it
+    let ended = graph.closed.iter().flatten().filter_map(|pid| Some((*pid, ways::ender(view, *pid)?)));
+    let ended: Vec<Edge> = ended
+        .map(|(from, way)| Edge { from, to: To::Outside(way.words()), over: Over::Signal, which: String::new() })
+        .collect();
+    if !ended.is_empty() {
+        graph.edges.extend(ended);
         graph.closed = closed(&graph);
+    }
+    // a process that was not read may hold an end of anything
+    if after.alarms == Alarms::Some || after.unread > 0 {
+        graph.closed.clear();
     }
     graph
 }
@@ -265,8 +275,16 @@ fn waits_of(view: &View<'_>, process: &Process) -> Waits {
     let dead = |why: &str| (Life::Dead, why.to_owned(), Vec::new());
     match process.state {
         State::Zombie => return dead(ENDED),
-        State::Stopped => return dead("is stopped"),
-        State::Traced if process.tracer <= 0 => return dead("is held by a debugger"),
+        State::Stopped => {
+            let to = To::Outside("whoever continues it".to_owned());
+            let edge = Edge { from: process.pid, to, over: Over::Signal, which: String::new() };
+            return (Life::Waits, "is stopped".to_owned(), vec![edge]);
+        }
+        State::Traced if process.tracer <= 0 => {
+            let to = To::Outside("whoever traces it".to_owned());
+            let edge = Edge { from: process.pid, to, over: Over::Signal, which: String::new() };
+            return (Life::Waits, "is held by a debugger".to_owned(), vec![edge]);
+        }
         State::Traced => {
             let edge = Edge {
                 from: process.pid,
@@ -358,6 +376,15 @@ impl Found<'_, '_> {
         for wait in &all {
             self.wait(wait, &all);
         }
+        for way in ways::own(self.view, self.process) {
+            match way.left_ms {
+                Some(_) => self.alive("has a timer"),
+                None => self.add(To::Outside(way.what), Over::Time, ""),
+            }
+        }
+        if ways::awaits_signals(self.process) {
+            self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+        }
         // the end of any child ends the wait by its signal
         let signals = &self.process.signals;
         if Signals::has(signals.caught, libc::SIGCHLD) && !Signals::has(signals.blocked, libc::SIGCHLD) {
@@ -407,7 +434,7 @@ impl Found<'_, '_> {
                 let remote = remote.filter(|remote| !remote.is_empty()).unwrap_or_else(|| "a peer".to_owned());
                 self.add(To::Outside(remote), Over::Socket, "that is not connected yet");
             }
-            On::Signal => match run::handles_signals(process) {
+            On::Signal => match run::handles_signals(process) || run::is_sigwait(wait) {
                 true => self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, ""),
                 false => self.add(To::Nobody, Over::Signal, ""),
             },
@@ -440,6 +467,10 @@ impl Found<'_, '_> {
                 if masters.is_empty() {
                     self.add(To::Outside("whoever has the other side".to_owned()), Over::Tty, path.clone());
                 }
+                // a person may sit there, or come
+                if reads && !view.is_of_a_run(process.pid) {
+                    self.add(To::Outside("a person".to_owned()), Over::Tty, path.clone());
+                }
                 for master in masters {
                     self.add(to(view, process, master), Over::Tty, path.clone());
                 }
@@ -458,8 +489,12 @@ impl Found<'_, '_> {
             Object::Process { pid } if *pid > 0 => self.add(to(view, process, *pid), Over::Child, ""),
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
             Object::Inotify => self.add(To::Outside("whoever changes them".to_owned()), Over::Files, ""),
-            Object::Signal if !wait.polled => {
+            Object::Signal => {
                 self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+            }
+            // without another thread, only another process that has it can write to it
+            Object::Event { .. } if process.threads.len() == 1 => {
+                self.add(To::Outside("another process that has it, if there is one".to_owned()), Over::Unknown, name);
             }
             Object::Event { .. } => self.add(To::Process(process.pid), Over::Thread, ""),
             Object::Other { .. } | Object::Uring | Object::Epoll { .. } => {
@@ -474,7 +509,11 @@ impl Found<'_, '_> {
         for other in &others {
             self.add(to(self.view, self.process, *other), over, which);
         }
+        let in_flight = || self.view.after.processes().any(|process| process.fds_in_flight > 0);
         match others.is_empty() {
+            true if own && in_flight() => {
+                self.add(To::Outside("who is sent a descriptor of it".to_owned()), over, which);
+            }
             true if own => self.add(To::Process(self.process.pid), over, which),
             // without a process at the other end the call would have returned
             true => self.add(To::Outside("whoever has the other end, who is not in sight".to_owned()), over, which),
@@ -492,6 +531,15 @@ impl Found<'_, '_> {
         if socket.state == SocketState::Listening || (socket.family == Family::Udp && socket.remote.is_empty()) {
             let which = if socket.local.is_empty() { name } else { &socket.local };
             return self.add(To::Outside("whoever calls on it".to_owned()), Over::Socket, which);
+        }
+        if let Some(listener) = self.view.after.queued.get(&socket.inode) {
+            let holders: Vec<Pid> = self.view.after.socket_holders(*listener).map(|(holder, _)| holder.pid).collect();
+            for holder in &holders {
+                self.add(to(self.view, self.process, *holder), Over::Socket, name);
+            }
+            if !holders.is_empty() {
+                return;
+            }
         }
         if socket.peer.is_none() && !socket.remote.is_empty() {
             return self.add(To::Outside(socket.remote.clone()), Over::Socket, name);

@@ -7,6 +7,7 @@
 
 mod evidence;
 mod finding;
+mod gate;
 pub mod graph;
 mod rules;
 mod smallest;
@@ -14,6 +15,7 @@ mod smallest;
 pub(crate) mod tests;
 mod view;
 mod waits;
+pub(crate) mod ways;
 
 use crate::data::{Lack, Pid, Snapshot};
 use serde::Serialize;
@@ -79,6 +81,12 @@ pub struct Diagnosis {
     /// if it is not hung, or if only the end of the whole run would do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Pid>,
+    /// It waits, and counts as hung if it still does after so many milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hung_in_ms: Option<u64>,
+    /// What could end it and cannot be seen; empty if it is closed in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub out_of_sight: Vec<String>,
     /// One sentence.
     pub sentence: String,
     /// What would end it.
@@ -93,6 +101,24 @@ pub struct Diagnosis {
     pub evidence: Vec<Evidence>,
     /// What could not be read, and what would make it readable.
     pub lacks: Vec<Lack>,
+}
+
+impl Diagnosis {
+    /// Whether it is hung, or in a state that counts as hung if it lasts.
+    pub fn may_be_hung(&self) -> bool {
+        self.verdict == Verdict::Hung || self.hung_in_ms.is_some()
+    }
+
+    /// How sure the diagnosis is, in words.
+    pub fn sure_in_words(&self) -> &'static str {
+        match self.sure {
+            Sure::Certain if self.closed_in => "proved",
+            Sure::Certain if self.verdict == Verdict::Hung => "nothing in sight can end it",
+            Sure::Certain => "certain",
+            Sure::Likely => "likely",
+            Sure::Guess => "a guess",
+        }
+    }
 }
 
 /// A line of evidence, and what belongs to it.
@@ -118,17 +144,14 @@ pub fn diagnose_only(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Di
 fn of(view: &view::View<'_>) -> Diagnosis {
     let after = view.after;
     let best = after.roots.iter().map(|root| rules::explain(view, *root)).max_by_key(|finding| finding.rank);
-    let mut best = best.unwrap_or_else(|| finding::Finding::unknown(0, "nothing is left to look at"));
-    let is_at_screen = best.signature == rules::AT_SCREEN;
-    let closed_in = (best.verdict == Verdict::Hung || is_at_screen) && are_closed_in(view);
-    if closed_in && is_at_screen {
-        best.verdict = Verdict::Hung;
-        best = best.because("whoever could send a key waits for it, or for nothing that is alive");
-    }
+    let best = best.unwrap_or_else(|| finding::Finding::unknown(0, "nothing is left to look at"));
+    let graph = graph::of(view);
+    let best = gate::check(view, &graph, best);
+    let all_closed_in = !after.roots.is_empty() && after.roots.iter().all(|root| graph.is_closed_in(*root));
+    let closed_in = best.verdict == Verdict::Hung && all_closed_in;
     let parts = if best.verdict == Verdict::Hung { smallest::parts(view, &best) } else { Vec::new() };
-    if after.unread > 0 && best.verdict == Verdict::Hung && best.sure == Sure::Certain {
-        best.sure = Sure::Likely;
-    }
+    let is_less = after.unread > 0 && best.verdict == Verdict::Hung && best.sure == Sure::Certain;
+    let best = if is_less { finding::Finding { sure: Sure::Likely, ..best } } else { best };
     Diagnosis {
         parts,
         verdict: best.verdict,
@@ -137,6 +160,8 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         pid: best.pid,
         is_root: after.roots.contains(&best.pid),
         closed_in,
+        hung_in_ms: best.hung_in_ms.filter(|_| best.verdict == Verdict::Waiting),
+        out_of_sight: gate::out_of_sight(view, &graph, &best),
         evidence: Vec::new(),
         sentence: best.sentence,
         ends: best.ends,
@@ -145,12 +170,6 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         window_ms: view.window_ns / 1_000_000,
         lacks: after.lacks.clone(),
     }
-}
-
-/// Whether each of those that were asked about is closed in.
-fn are_closed_in(view: &view::View<'_>) -> bool {
-    let graph = graph::of(view);
-    !view.after.roots.is_empty() && view.after.roots.iter().all(|root| graph.is_closed_in(*root))
 }
 
 /// The evidence for every process of the tree, not only for those on the way to the answer.

@@ -249,23 +249,22 @@ fn a_read_of_a_pipe_that_its_caller_holds() {
     let cat = || reads(pipe(process(12, 11, "cat"), 0, Mode::Read, 70), 0);
     let caller = pipe(awaits(process(10, 1, "python3")), 4, Mode::Write, 70);
     Look::of(vec![awaits(process(11, 10, "sh")), cat()]).beside(caller).says(expect![[r#"
-        Hung stdin-open S1 (Likely): cat (12) waits for its standard input to end or to say something, and python3 (10) keeps it open without a word
-        ends: python3 (10) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12
-        because: read(0) has no time limit; python3 (10) might still write
+        Hung mutual-wait X2 (Likely): sh (11) and python3 (10) and cat (12) wait for each other: cat (12) waits for what python3 (10) writes to its standard input
+        ends: nothing in sight; from outside: kill 10
+        because: no other process, timer or person has a part in it: sh (11) → cat (12): child; cat (12) → python3 (10): pipe its standard input; python3 (10) → sh (11): child
           sh (11) → cat (12): child
           cat (12) → python3 (10): pipe its standard input
           python3 (10) → sh (11): child
           closed in: [[10, 11, 12]]
           - sh (11) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
-            - cat (12) sleeps, 0 % of a core, 1m old: cat
-              - read waits for input on standard input, pipe 70, other end: python3 (10)
+            - 1 more child (--tree shows them)
     "#]]);
     // nobody in sight holds it
     Look::of(vec![awaits(process(11, 10, "sh")), cat()]).says(expect![[r#"
-        Hung stdin-open S1 (Likely): cat (12) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
-        ends: whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12
-        because: read(0) has no time limit; whoever holds it might still write
+        Waiting waits-for-input - (Likely): cat (12) waits for what a process that is not in sight writes to its standard input
+        ends: a line, or the end of its input
+        because: who holds the other end does not wait for it, and may write at any time
           sh (11) → cat (12): child
           cat (12) → whoever has the other end, who is not in sight: pipe its standard input
           - sh (11) sleeps, 0 % of a core, 1m old: sh
@@ -372,26 +371,26 @@ fn a_terminal_that_nobody_types_at() {
         Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3 (whose keys come from tmux (20))
         ends: a command
           bash (11) → tmux (20): terminal /dev/pts/3
+          bash (11) → a person: terminal /dev/pts/3
           tmux (20) → bash (11): terminal descriptor 8
-          closed in: [[11, 20]]
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: tmux (20)
     "#]]);
     Look::of(vec![reads(1)]).says(expect![[r#"
         Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3
         ends: a command
+          bash (11) → a person: terminal /dev/pts/3
           bash (11) → whoever has the other side: terminal /dev/pts/3
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: nobody in sight
     "#]]);
     let stopped = Process { state: State::Stopped, ..reads(5) };
     Look::of(vec![awaits(process(10, 1, "sh")), stopped]).says(expect![[r#"
-        Hung sigttin T1 (Certain): bash (11) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5)
+        Hung sigttin T1 (Likely): bash (11) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5)
         ends: bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead
         because: its state is T, in a call on its terminal, and the terminal's group is another
           sh (10) → bash (11), which is stopped: child
-          bash (11) is Dead: is stopped
-          closed in: [[10, 11]]
+          bash (11) → whoever continues it: signal
           - sh (10) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
             - bash (11) is stopped, 0 % of a core, 1m old: bash
@@ -449,9 +448,8 @@ fn a_lock_and_its_holder() {
     let sleeps = calls(process(20, 1, "editor"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(90_000));
     let look = || Look::of(vec![waiter.clone()]).beside(has(sleeps.clone(), 5, Mode::Both, file()));
     look().both(|s| s.locks = vec![lock(20, false), lock(11, true)]).says(expect![[r#"
-        Hung file-lock R2 (Likely): git (11) waits for the lock on /repo/.git/index.lock, which editor (20) holds
-        ends: editor (20) lets it go or ends: kill 20
-        because: /proc/locks names both; the holder: editor (20) sleeps (1m30s)
+        Waiting lock-wait - (Likely): git (11) waits for the lock on /repo/.git/index.lock, which editor (20) holds, and which has a timer of its own (at most 1m30s): editor (20) sleeps (1m30s)
+        ends: the end of what the holder does
           git (11) → editor (20), which sleeps for a time: lock /repo/.git/index.lock
           editor (20) is Alive: sleeps for a time
           - git (11) sleeps, 0 % of a core, 1m old: git
@@ -478,11 +476,10 @@ fn time_alone() {
             - nanosleep, 5s
     "#]]);
     sleeps(TimeLimit::LeftMs(366 * 24 * 3_600_000)).says(expect![[r#"
-        Hung never-ends B5 (Likely): sleep (11) sleeps without an end
+        Waiting never-ends B5 (Likely): sleep (11) sleeps without an end
         ends: kill 11
         because: its time limit is none
-          sleep (11) → nobody: time
-          closed in: [[11]]
+          sleep (11) is Alive: sleeps for a time
           - sleep (11) sleeps, 0 % of a core, 1m old: sleep
             - nanosleep, 366d
     "#]]);
@@ -497,11 +494,10 @@ fn time_alone() {
     let mut tail = calls(process(11, 10, "tail"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(900));
     tail.args = ["tail", "-f", "log"].map(str::to_owned).to_vec();
     Look::of(vec![tail]).says(expect![[r#"
-        Hung never-ends B5 (Likely): tail (11) follows a file and never ends by itself
+        Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself
         ends: kill 11
         because: it was started to follow
-          tail (11) → nobody: time
-          closed in: [[11]]
+          tail (11) is Alive: sleeps for a time
           - tail (11) sleeps, 0 % of a core, 1m old: tail -f log
             - nanosleep, 900ms
     "#]]);
@@ -678,7 +674,7 @@ fn client(name: &str, args: &[&str]) -> Process {
 fn a_peer_that_is_silent_and_one_that_talks() {
     let agent = |silent_ms| Look::of(vec![client("opencode", &["run", "x"])]).socket(connection(80, silent_ms));
     agent(600_000).says(expect![[r#"
-        Hung model-silent M1 (Likely): opencode (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 10m
+        Waiting model-silent M1 (Likely): opencode (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 10m
         ends: a byte or an end from 93.184.216.34:443; from outside: kill 11
         because: 900 bytes came, then none; a connection that is merely kept looks the same
           opencode (11) → 93.184.216.34:443: socket descriptor 5
@@ -688,7 +684,7 @@ fn a_peer_that_is_silent_and_one_that_talks() {
             - poll, 1m40s
     "#]]);
     agent(60_000).says(expect![[r#"
-        Hung model-silent M1 (Likely): opencode (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 1m
+        Waiting model-silent M1 (Likely): opencode (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 1m
         ends: a byte or an end from 93.184.216.34:443; from outside: kill 11
         because: 900 bytes came, then none; a connection that is merely kept looks the same
           opencode (11) → 93.184.216.34:443: socket descriptor 5
@@ -724,7 +720,7 @@ fn a_peer_that_is_silent_and_one_that_talks() {
     "#]]);
     let other = Look::of(vec![client("curl", &[])]).socket(connection(80, 600_000));
     other.says(expect![[r#"
-        Hung peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 10m
+        Waiting peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 10m
         ends: a byte or an end from 93.184.216.34:443; from outside: kill 11
         because: 900 bytes came, then none; a connection that is merely kept looks the same
           curl (11) → 93.184.216.34:443: socket descriptor 5
@@ -811,7 +807,7 @@ fn an_agent_says_what_it_asks() {
             - read from a log
     "#]]);
     look(record("question", &["bash"])).says(expect![[r#"
-        Hung question-open Q1 (Certain): opencode (11) waits for the answer to its question “Which branch?”, and nobody answers
+        Hung question-open Q1 (Likely): opencode (11) waits for the answer to its question “Which branch?”, and nobody answers
         ends: an answer; from outside: kill 11
         because: it says so itself: a log
           opencode (11) → a peer: socket descriptor 5

@@ -75,6 +75,23 @@ impl<'a> View<'a> {
         self.process(pid).and_then(kind::of)
     }
 
+    /// How long ago a process began, in milliseconds.
+    pub fn age_ms(&self, process: &Process) -> u64 {
+        self.after.at_ns.saturating_sub(process.began_ns) / 1_000_000
+    }
+
+    /// Whether whoever looks is above what is looked at, as a supervisor is: it is a run that should end.
+    pub fn is_supervised(&self) -> bool {
+        let reader = self.after.reader.pid;
+        self.after.roots.iter().any(|root| self.ancestors(*root).any(|above| above == reader))
+    }
+
+    /// Whether a process is part of a run that should end: an agent's, or one that is supervised. Any other may wait for
+    /// a person, or for ever, by design.
+    pub fn is_of_a_run(&self, pid: Pid) -> bool {
+        self.is_supervised() || self.agent(pid).is_some() || self.agent_above(pid).is_some()
+    }
+
     /// The nearest agent above a process.
     pub fn agent_above(&self, pid: Pid) -> Option<Pid> {
         self.ancestors(pid).find(|above| self.agent(*above).is_some())

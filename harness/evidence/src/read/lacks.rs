@@ -3,7 +3,7 @@
 //! Invariant: each lack is listed once for many processes; a right that nothing needed is not asked for.
 
 use crate::data::{Lack, Process, Snapshot};
-use rehang_scenario::text::counted_as;
+use rehang_words::text::counted_as;
 
 /// Adds what the snapshot lacks.
 pub fn add(snapshot: &mut Snapshot) {

@@ -43,6 +43,12 @@ pub fn timeval_ms(pid: Pid, at: u64) -> Option<u64> {
     Some(seconds.saturating_mul(1000).saturating_add(micros.div_ceil(1000)))
 }
 
+/// Seconds and microseconds in milliseconds, rounded up; negative parts count as 0.
+pub fn whole_ms(seconds: i64, micros: i64) -> u64 {
+    let whole = |part: i64| u64::try_from(part).unwrap_or(0);
+    whole(seconds).saturating_mul(1000).saturating_add(whole(micros).div_ceil(1000))
+}
+
 fn pair(pid: Pid, at: u64) -> Option<(u64, u64)> {
     let bytes: [u8; 16] = array(pid, at)?;
     let (first, second) = bytes.split_at(8);

@@ -24,6 +24,7 @@ mod served;
 #[cfg(test)]
 pub mod staged;
 mod within;
+mod ways;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use limit::{Limit, Progress};
@@ -138,14 +139,23 @@ fn read(
     }
     let mut tables = net::Tables::new(process::net_namespace(snapshot.reader.pid));
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
+    net::queue::add(&mut snapshot);
     snapshot.locks = locks::read(&snapshot.tree);
+    snapshot.alarms = ways::alarms();
     let others = around(&mut snapshot, &all, &tree, &reach);
+    for pid in ways::below_daemons(&snapshot, &all) {
+        snapshot.around.extend(process::read(pid, &all, &snapshot.reader, &reach).map(|process| (pid, process)));
+    }
+    if let Some(reader) = snapshot.around.get_mut(&snapshot.reader.pid) {
+        ways::disown(reader);
+    }
     if !snapshot.around.is_empty() {
         // those around it may wait for a peer
         let of_others = tables.sockets(snapshot.around.values(), &mut Vec::new());
         snapshot.sockets.extend(of_others);
     }
     unseen(&mut snapshot, &all, &others);
+    ways::add(&mut snapshot);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
         reach.limit.progress.asks();
@@ -256,6 +266,7 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reac
                 if let Some(Socket { peer: Some(peer), .. }) = snapshot.sockets.get(inode) {
                     shared.insert(Shared::Socket(*peer));
                 }
+                shared.extend(snapshot.queued.get(inode).map(|listener| Shared::Socket(*listener)));
             }
             Object::Tty { index: Some(index), .. } | Object::Master { index } => {
                 shared.insert(Shared::Pty(*index));
@@ -281,6 +292,9 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reac
             at = parent(&at);
         }
     }
+    wanted.extend(ways::watchers(&snapshot.roots, tree, all, snapshot.reader.pid));
+    // who traces one of them decides when it goes on
+    wanted.extend(snapshot.tree.values().map(|process| process.tracer).filter(|tracer| *tracer > 0));
     wanted.retain(|pid| !tree.contains(pid));
     let mut others = BTreeSet::new();
     let of_users = |(pid, stat): &(&Pid, &Stat)| !tree.contains(pid) && !stat.is_of_kernel() && !wanted.contains(pid);

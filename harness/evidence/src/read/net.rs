@@ -6,6 +6,7 @@
 //! Invariant: only sockets that the tree holds, and their peers, are kept.
 
 mod diag;
+pub mod queue;
 mod table;
 
 use crate::data::{Family, Lack, Object, Process, Socket};

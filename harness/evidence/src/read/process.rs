@@ -52,11 +52,12 @@ pub fn read(pid: Pid, all: &All, reader: &Reader, reach: &Reach) -> Option<Proce
         ..outline(pid, &stat, reader)
     };
     status(&file::text(&format!("/proc/{pid}/status")).unwrap_or_default(), &mut process);
+    let leads = first_living(pid, &mut process);
     if process.state != State::Zombie {
         process.parent_name = known(process.ppid, all, |stat| stat.comm.clone()).unwrap_or_default();
         process.group_led = lives(process.pgrp, all);
         process.session_led = lives(process.session, all);
-        (process.fds, process.fds_read) = fds::read(pid, reach);
+        (process.fds, process.fds_read) = fds::read(leads, reach);
         process.threads = threads(&process, reader, reach);
         process.prompt = prompt::read(&process);
     }
@@ -74,6 +75,26 @@ fn pages(pid: Pid) -> bool {
     });
     // `-1` and two addresses: it waits, and in no call
     waits.any(|call| call.starts_with("-1 "))
+}
+
+/// The first thread that lives of a process whose first one has ended: the process is not over, and what it has is seen
+/// through that thread.
+fn first_living(pid: Pid, process: &mut Process) -> Pid {
+    if process.state != State::Zombie {
+        return pid;
+    }
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok()).filter(|tid| *tid != pid);
+    let living = tids.take(MAX_THREADS).find_map(|tid| {
+        let stat = Stat::read(&format!("/proc/{pid}/task/{tid}/stat"))?;
+        (stat.state != State::Zombie).then_some((tid, stat.state))
+    });
+    let Some((tid, state)) = living else { return pid };
+    process.state = state;
+    if process.args.is_empty() {
+        process.args = args(tid);
+    }
+    tid
 }
 
 /// What /proc/PID/stat says of a process.
@@ -147,6 +168,10 @@ fn threads(process: &Process, reader: &Reader, reach: &Reach) -> Vec<Thread> {
 fn thread(process: &Process, tid: Pid, reader: &Reader, reach: &Reach) -> Option<Thread> {
     let base = format!("/proc/{}/task/{tid}", process.pid);
     let stat = Stat::read(&format!("{base}/stat"))?;
+    // a thread that is over
+    if stat.state == State::Zombie && process.state != State::Zombie {
+        return None;
+    }
     let (call, call_read) = call::read(&base, process, tid, reach);
     let text = |name: &str| file::text(&format!("{base}/{name}")).unwrap_or_default();
     let mut thread = Thread { tid, call, call_read, ..times(&stat, text("wchan"), &text("schedstat"), reader) };
@@ -265,7 +290,7 @@ fn io(text: &str) -> Io {
     Io { read_bytes: field("rchar:"), written_bytes: field("wchar:"), reads: field("syscr:"), writes: field("syscw:") }
 }
 
-fn args(pid: Pid) -> Vec<String> {
+pub fn args(pid: Pid) -> Vec<String> {
     words(&file::bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default())
 }
 

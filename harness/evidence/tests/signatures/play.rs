@@ -230,7 +230,7 @@ pub fn play(words: &[String]) {
                 std::thread::yield_now();
             }
             let (options, limits) =
-                (rehang_evidence::Options { ask: true, records: true }, rehang_evidence::Limits::default());
+                (rehang_evidence::Options { ask: true, records: true, ..Default::default() }, rehang_evidence::Limits::default());
             let pid = parent.as_raw_nonzero().get();
             let look = rehang_evidence::look(&[pid], &options, &limits, Duration::from_millis(10)).expect("it lives");
             println!("{}", serde_json::to_string(&look.diagnosis).expect("JSON"));
@@ -297,7 +297,7 @@ pub fn play(words: &[String]) {
         // says as JSON what it can tell of a process
         ["look-at", pid] => {
             let (options, limits) =
-                (rehang_evidence::Options { ask: true, records: true }, rehang_evidence::Limits::default());
+                (rehang_evidence::Options { ask: true, records: true, ..Default::default() }, rehang_evidence::Limits::default());
             let pid = pid.parse().expect("a number");
             rehang_evidence::watch(&[pid], &options, &limits, Duration::from_millis(10), |look| {
                 if !crate::stage::stands_still(look) {

@@ -212,6 +212,18 @@ pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fin
     }
     let pid = process.pid;
     let name = view.name(pid);
+    // its host may send the next message at any time
+    let hosted = kind::is_hosted(process)
+        && waits.iter().any(|wait| wait.on == On::Input(0))
+        && process.fd(0).is_some_and(|fd| !view.other_end(process, fd, true).is_empty());
+    if hosted {
+        let text = format!("{name} has finished its turn and waits for the next message on its standard input");
+        let finding =
+            Finding::waiting(pid, "between-turns", rank::LIKELY + 1, text).ends("a message, or the end of its input");
+        let finding =
+            finding.because(format!("its own record ends with a finished turn: {}", record.sources.join(", ")));
+        return Some(Finding { mechanism: Some("H7"), ..finding });
+    }
     let children: Vec<Pid> = view.living_children(pid).map(|child| child.pid).collect();
     let input = waits.iter().find_map(|wait| match wait.on {
         On::Input(0) => process.fd(0).filter(|fd| matches!(fd.what, Object::Pipe { .. } | Object::Socket { .. })),
@@ -256,6 +268,64 @@ pub fn mute_server(view: &View<'_>, process: &Process) -> Option<Finding> {
     let because =
         "both its streams lead to the agent, and none of its threads reads them: it may be busy, or never come up";
     Some(Finding { mechanism: Some("X1"), ..finding.because(because) })
+}
+
+/// A process between two others, such as an adapter of an editor and an agent: its host waits for its answer and for nothing
+/// else, and all that it waits for itself is its host and its own children, or nothing is left below it.
+pub fn owes_answer(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+    let pid = process.pid;
+    if view.agent(pid).is_some() || !connections(view, process).is_empty() {
+        return None;
+    }
+    let zero = process.fd(0)?;
+    let polls = |wait: &Wait| {
+        wait.polled && matches!(wait.on, On::Input(fd) if process.fd(fd).is_some_and(|fd| same(&fd.what, &zero.what)))
+    };
+    if !waits.iter().any(polls) || view.own_channel(process, zero) {
+        return None;
+    }
+    let hosts = view.other_end(process, zero, true);
+    let host = hosts.into_iter().find(|host| super::waits_for(view, *host, pid).1)?;
+    let mut others = Vec::new();
+    for wait in waits {
+        match wait.on {
+            On::Clock | On::Futex => {}
+            On::Input(number) | On::Output(number) => {
+                let fd = process.fd(number)?;
+                let is_own = view.own_channel(process, fd)
+                    || matches!(fd.what, Object::Event { .. } | Object::Signal | Object::Timer { .. } | Object::Null);
+                let ends = view.other_end(process, fd, matches!(wait.on, On::Input(_)));
+                let known = ends.iter().all(|end| *end == host || view.after.descends(*end, pid));
+                if !is_own && (ends.is_empty() || !known) {
+                    return None;
+                }
+                others.extend(
+                    ends.into_iter()
+                        .filter(|end| *end != host && *end != pid && !others.contains(end))
+                        .collect::<Vec<_>>(),
+                );
+            }
+            _ => return None,
+        }
+    }
+    others.dedup();
+    let (name, host_) = (view.name(pid), view.name(host));
+    let ended = view.zombies(pid).next().is_some();
+    let (what, subject) = match others.as_slice() {
+        [] if ended => (format!("nothing is under way for it: its child has ended"), pid),
+        [] => ("nothing is under way for it: no child, no connection".to_owned(), pid),
+        [child, ..] => (format!("{}, its child, owes it one, and waits for a request", view.names(&others)), *child),
+    };
+    let waits_for_us = |child: &Pid| super::waits_for(view, *child, pid).0;
+    if !others.is_empty() && !others.iter().all(waits_for_us) {
+        return None;
+    }
+    let text = format!("{name} owes {host_} an answer, and {what}");
+    let ends = format!("nothing in sight; from outside: {}", end_it(view, subject));
+    let because = format!(
+        "{host_} reads its answer and does nothing else, and {name} waits only for the next request and for what is below it"
+    );
+    Some(Finding::hung(pid, "owes-answer", "X2", text).ends(ends).because(because))
 }
 
 /// A client of an agent's server, of which that server itself says what it waits for: an answer, or nothing at all, so that
@@ -332,7 +402,7 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
     }
     let commands: Vec<Pid> = commands(view, process).map(|child| child.pid).collect();
     let found = commands.into_iter().map(|pid| rules.explain(pid));
-    let found = found.into_iter().find(|found| matches!(found.signature, "serves" | "watches"))?;
+    let found = found.into_iter().find(|found| matches!(found.signature, "serves" | "watches" | "debugger"))?;
     let does = found.sentence;
     let name = view.name(process.pid);
     let text = format!("{name} waits for its command to end, which never does by itself: {does}");
@@ -406,6 +476,20 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
         let finding = Finding::hung(pid, "oauth-callback", "X4", text).ends(ends);
         return Some(finding.because("a listening socket, no connection, no child"));
     }
+    // it waits for a child, or all its threads for each other: that says more
+    let is_at_child = |wait: &Wait| match wait.on {
+        On::Child(_) => view.living_children(pid).next().is_some(),
+        On::Input(fd) => process.fd(fd).is_some_and(|fd| {
+            let others = view.other_end(process, fd, true);
+            others.iter().any(|other| view.after.descends(*other, pid))
+        }),
+        _ => false,
+    };
+    if waits.iter().any(|wait| !wait.polled && is_at_child(wait))
+        || (!waits.is_empty() && waits.iter().all(|wait| wait.on == On::Futex))
+    {
+        return None;
+    }
     // a command that idles is still under way, so it decides
     if !connections(view, process).is_empty() || commands(view, process).next().is_some() {
         return None;
@@ -422,6 +506,8 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
         format!("{name} has nothing under way: no connection to a model, no {child}, no input that it waits for");
     let ends = format!("nothing in sight; {}", end_it(view, pid));
     let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
+    let limit = view.limits.silent_ms.saturating_mul(super::network::HUNG_LIMITS);
+    let finding = finding.after(view.age_ms(process), limit);
     Some(match timer {
         // a pause between two tries ends by itself; the timers of a runtime look the same
         Some(left) => finding.guess().because(format!(

@@ -7,6 +7,7 @@ use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::ways;
 use crate::kind;
 
 /// A wait for a lock on a file.
@@ -30,8 +31,12 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works")).ends("the holder's work");
     }
-    if goes_on(&why) {
-        let text = format!("{text}: {}", why.sentence);
+    let naps = view.process(holder).and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
+    if goes_on(&why) || naps.is_some() {
+        let text = match naps {
+            Some(way) if !goes_on(&why) => format!("{text}, and which has {}: {}", way.words(), why.sentence),
+            _ => format!("{text}: {}", why.sentence),
+        };
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does");
     }
     let copies = copies(view, process, fd, holder);
@@ -70,13 +75,23 @@ fn is_left_by_an_earlier_run(view: &View<'_>, waiter: &Process, holder: Pid) -> 
     view.process(holder).filter(same).is_some_and(|holder| pipe::adopted(holder) && !pipe::adopted(waiter))
 }
 
-/// Who holds the lock that a process waits for on a descriptor.
+/// Who holds the lock that a process waits for on a descriptor: whose open file has it now, else who took it.
 pub fn lock_holder(view: &View<'_>, process: &Process, fd: i32) -> Option<Pid> {
     let (locks, pid) = (&view.after.locks, process.pid);
     let file = match process.fd(fd).map(|fd| &fd.what) {
         Some(Object::File { inode, .. }) => *inode,
         _ => 0,
     };
+    let has_it = |one: &&Process| {
+        let is_it =
+            |fd: &i32| matches!(one.fd(*fd).map(|fd| &fd.what), Some(Object::File { inode, .. }) if *inode == file);
+        one.state != State::Zombie && one.locked_fds.iter().any(is_it)
+    };
+    let mut holders = view.after.processes().filter(has_it).filter(|one| one.pid != pid);
+    // of several copies of one open file the one that will not wait for it decides
+    if let Some(holder) = holders.find(|one| !waits_for_lock(view, one.pid, file)) {
+        return Some(holder.pid);
+    }
     let ours = locks.iter().find(|lock| lock.waits && lock.pid == Some(pid) && (file == 0 || lock.inode == file));
     let id = ours.map(|lock| lock.id);
     let held = locks.iter().find(|lock| !lock.waits && (Some(lock.id) == id || (id.is_none() && lock.inode == file)));
@@ -203,6 +218,11 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
         return Some(
             Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works with")).ends("the holder's work"),
         );
+    }
+    let naps = view.process(holder).and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
+    if let Some(way) = naps {
+        let text = format!("{text} and which has {}", way.words());
+        return Some(Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does"));
     }
     let finding = Finding::hung(pid, "sqlite-lock", "R1", text);
     let because = format!(

@@ -4,7 +4,9 @@
 //! circle, and the rule that reached it reports the circle.
 
 mod agent;
+mod daemon;
 pub mod file;
+mod loops;
 mod network;
 mod pipe;
 pub mod run;
@@ -73,6 +75,9 @@ impl<'a> Rules<'_, 'a> {
             return finding;
         }
         let mut found: Vec<Finding> = run::rule(view, process).into_iter().chain(server::rule(view, process)).collect();
+        if let Some(child) = run::vforked(view, process) {
+            found.push(self.explain(child));
+        }
         if process.state == State::Disk {
             // a busy handler that was caught at its file
             found.extend(file::sqlite(self, process));
@@ -105,6 +110,8 @@ impl<'a> Rules<'_, 'a> {
             found = kept;
             found.extend(others.first().map(|other| network::serves_beside(serves, other)));
         }
+        found.extend(loops::rule(view, process));
+        found.extend(agent::owes_answer(view, process, &all));
         found.extend(agent::lingers(view, process, &all));
         found.extend(agent::mute_server(view, process));
         for child in view.living_children(process.pid) {

@@ -3,8 +3,8 @@
 //! Invariant: a peer is silent only after the limit that the caller gave; before, it is waited for. Of several
 //! connections the one that was used last decides: clients keep others for later, and those are silent.
 
-use super::{On, Wait, agent, end_it, left};
-use crate::data::{Family, Process, Socket, SocketState, State, Thread, Traffic};
+use super::{On, Wait, agent, end_it, left, run};
+use crate::data::{Family, Pid, Process, Socket, SocketState, State, Thread, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use rehang_words::text::duration;
@@ -19,6 +19,9 @@ const HEARTBEAT_BYTES: u64 = 128;
 /// that is gone: four minutes by default, after which the first networks forget a connection that carries nothing (Azure's
 /// load balancer; 350 s at AWS's, 10 minutes at Google's), without a word to either side.
 const IDLE_LIMITS: u64 = 4;
+/// How many limits of silence a connection must be silent for to count as hung: half an hour by default, above the longest
+/// wait for a first word on record, 25 minutes in a provider's queue; guard's limit is the same.
+pub const HUNG_LIMITS: u64 = 30;
 /// The pieces in which the head of an answer and its first event may come.
 const HEAD_PIECES: u32 = 3;
 
@@ -65,6 +68,13 @@ pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Find
         _ => None,
     })?;
     let place = if at.local.is_empty() { String::new() } else { format!(" at {}", at.local) };
+    if process.at_debugger {
+        let text = format!("{} waits for a debugger{place}", view.name(process.pid));
+        let finding = Finding::waiting(process.pid, "debugger", rank::SERVES, text);
+        let ends =
+            "a debugger that lets it go on; next time, start it without --inspect-brk, --inspect-wait or their like";
+        return Some(finding.ends(ends).because("it was started to wait for one before it does anything"));
+    }
     let text = format!("{} waits for requests{place}", view.name(process.pid));
     let finding =
         Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to");
@@ -139,6 +149,9 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     let pid = process.pid;
     let name = view.name(pid);
     let at = &socket.remote;
+    if let Some(finding) = queued(view, process, socket) {
+        return Some(finding);
+    }
     let agent = view.agent(pid).is_some();
     let tool = agent::owed_tool(view, process);
     // whose answer it waits for, in the middle of a sentence
@@ -183,7 +196,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         let finding = Finding::waiting(pid, "peer-talks", rank::TALKS, text).ends("the end of the answer");
         return Some(finding.because("keep-alive lines without content look the same from outside"));
     }
-    let Some(traffic) = socket.traffic else {
+    let Some(traffic) = socket.traffic.map(|traffic| since_begin(view, process, traffic)) else {
         let text = format!("{name} waits for {at}; for how long it has been silent may not be read");
         return Some(Finding::waiting(pid, "peer-wait", rank::SILENT - 1, text).guess().ends("an answer"));
     };
@@ -245,7 +258,42 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         (false, _) => "the request was taken, and no byte came back".to_owned(),
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
+    let finding = finding.after(quiet_ms, view.limits.silent_ms.saturating_mul(HUNG_LIMITS));
     Some(if polled { finding.rank(rank::SILENT) } else { finding })
+}
+
+/// A connection is never older than its process was at work: the kernel counts from its own start where nothing came yet.
+fn since_begin(view: &View<'_>, process: &Process, traffic: Traffic) -> Traffic {
+    let age = view.age_ms(process).max(1);
+    Traffic {
+        since_received_ms: if traffic.received_bytes == 0 {
+            traffic.since_received_ms.min(age)
+        } else {
+            traffic.since_received_ms
+        },
+        since_sent_ms: if traffic.sent_bytes == 0 { traffic.since_sent_ms.min(age) } else { traffic.since_sent_ms },
+        ..traffic
+    }
+}
+
+/// A connection that is still in the queue of its listener: whoever listens there has not accepted it.
+fn queued(view: &View<'_>, process: &Process, socket: &Socket) -> Option<Finding> {
+    let listener = view.after.queued.get(&socket.inode)?;
+    let holders: Vec<&Process> = view.after.socket_holders(*listener).map(|(holder, _)| holder).collect();
+    let pids: Vec<Pid> = holders.iter().map(|holder| holder.pid).collect();
+    let (name, who) = (view.name(process.pid), view.names(&pids));
+    let does =
+        holders.iter().find_map(|holder| Some(format!(": {}", run::rule(view, holder)?.sentence))).unwrap_or_default();
+    let what = match socket.state {
+        SocketState::Connecting => "waits for a connection to",
+        _ => "has a connection to",
+    };
+    let text = format!("{name} {what} {}, which {who} listens at and has not accepted{does}", socket.remote);
+    let ends = format!("{who} accepts it; from outside: {}", end_it(view, process.pid));
+    let finding = Finding::hung(process.pid, "peer-silent", "E8", text).ends(ends).rank(rank::SILENT);
+    let because = "it is in the queue of that listener, and no process holds its other end";
+    let limit = view.limits.silent_ms.saturating_mul(HUNG_LIMITS);
+    Some(finding.because(because).after(view.age_ms(process).min(limit - 1), limit))
 }
 
 /// Who is at the other end of a connection: a process of this machine, or a server.

@@ -3,7 +3,7 @@
 //! Invariant: a wait for a live descendant is explained by what that descendant waits for; only a holder that has
 //! escaped makes the reader count as its hostage.
 
-use super::{Rules, Wait, agent, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
+use super::{Rules, Wait, agent, best, daemon, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
 use crate::data::{Descriptor, End, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -16,6 +16,9 @@ const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docke
 pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
     let view = rules.view;
     let pid = process.pid;
+    if let Some(daemon) = daemon::end(view, fd) {
+        return daemon::read(rules, process, wait, daemon);
+    }
     let writers = view.other_end(process, fd, true);
     if view.writes_itself(process, fd) {
         return shared(view, process, fd, &writers);
@@ -181,6 +184,14 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
     if let Some(sleeper) = readers.iter().copied().find(|reader| sleeps(view, *reader)) {
         let text = format!("{name} writes to {what} as fast as {who} reads, and {} sleeps now", view.name(sleeper));
         return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));
+    }
+    // a reader that waits for a person's key shows what it has read so far
+    let at_key = |reader: &Pid| {
+        let found = rules.explain(*reader);
+        found.pid == *reader && ["pager", "editor", "tty-read"].contains(&found.signature)
+    };
+    if let Some(reader) = readers.iter().copied().find(at_key) {
+        return Some(rules.explain(reader));
     }
     if let Some(stopped) = readers.iter().copied().find(|reader| is_stopped(view, *reader)) {
         return Some(rules.explain(stopped));

@@ -4,7 +4,7 @@
 //! done.
 
 use super::{On, Wait, end_it, left, steady};
-use crate::data::{Does, Object, Pid, Process, Signals, State, TimeLimit};
+use crate::data::{Does, Object, Pid, Process, Signals, State, Thread, TimeLimit};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -32,6 +32,20 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     if cpu >= WORKS_SHARE {
         let (reads, writes) =
             (io.reads > EMPTY_CALLS && io.read_bytes == 0, io.writes > EMPTY_CALLS && io.written_bytes == 0);
+        // a thread that waits for something else may end the process
+        let idles = |thread: &Thread| {
+            let call = thread.call.as_ref();
+            call.is_some_and(|call| call.does == Does::Futex && call.limit == TimeLimit::Never)
+        };
+        let mut beside = process.threads.iter().filter(|thread| thread.state != State::Running && !idles(thread));
+        if (reads || writes) && process.threads.len() > 1 && beside.next().is_some() {
+            let got = if reads { "read" } else { "write" };
+            let text = format!(
+                "{name} spins in one thread ({got} calls that move not one byte), and another thread of it waits for something else"
+            );
+            let finding = Finding::working(pid, "working", text);
+            return Some(Finding { sure: Sure::Likely, ..finding }.because(format!("{percent} % of a core")));
+        }
         if reads || writes {
             let (did, got) = if reads { (io.reads, "read") } else { (io.writes, "write") };
             let text = format!(
@@ -50,6 +64,9 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         return Some(Finding::working(pid, "working", format!("{name} works: {percent} % of a core")));
     }
     if view.turnover(pid) {
+        if let Some(finding) = super::loops::below(view, pid) {
+            return Some(finding);
+        }
         let finding = Finding::working(pid, "working", format!("{name} works: processes below it come and go"));
         let because = "a script that tries again and again, without an end, looks the same";
         return Some(Finding { sure: Sure::Likely, ..finding }.because(because));
@@ -63,11 +80,30 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         ));
     }
     // at only one of the looks it was a momentary state
-    if process.state == State::Disk && view.before.process(pid).is_none_or(|before| before.state == State::Disk) {
+    if process.state == State::Disk
+        && vforked(view, process).is_none()
+        && view.before.process(pid).is_none_or(|before| before.state == State::Disk)
+    {
         let text = format!("{name} waits for a disk or a network file system");
         return Some(Finding::waiting(pid, "disk", rank::CLOCK, text).ends("the device's answer"));
     }
     None
+}
+
+/// The child whose exec or end a process waits for since it has called vfork: it is not at a disk, whatever its state says.
+pub fn vforked(view: &View<'_>, process: &Process) -> Option<Pid> {
+    let is_vfork = |thread: &Thread| thread.wchan.contains("vfork");
+    process
+        .threads
+        .iter()
+        .any(is_vfork)
+        .then(|| view.living_children(process.pid).map(|child| child.pid).max())
+        .flatten()
+}
+
+/// Whether a wait is for signals that are held back meanwhile (sigwait and its like): a handler is not needed then.
+pub fn is_sigwait(wait: &Wait) -> bool {
+    wait.on == On::Signal && wait.call.starts_with("rt_sigtimedwait")
 }
 
 /// Only processor time: work, unless it is an agent or its helper whose starter is gone. Those normally read and write,
@@ -106,7 +142,8 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     };
     if endless {
         let text = format!("{name} sleeps without an end");
-        return Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid)).because("its time limit is none");
+        let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+        return by_design(view, finding.because("its time limit is none"));
     }
     if follows(process) {
         return never_ends(view, process);
@@ -123,8 +160,11 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     Finding::waiting(pid, "sleep", rank::CLOCK, text).ends("time")
 }
 
-/// `tail -f` and its like.
+/// `tail -f` and its like; `tail --pid` ends with the process that it names.
 fn follows(process: &Process) -> bool {
+    if process.args.iter().any(|arg| arg.starts_with("--pid")) {
+        return false;
+    }
     let flag = |arg: &String| matches!(arg.as_str(), "-f" | "-F" | "--follow") || arg.starts_with("--follow=");
     process.comm == "tail" && process.args.iter().skip(1).any(flag)
 }
@@ -132,7 +172,17 @@ fn follows(process: &Process) -> bool {
 fn never_ends(view: &View<'_>, process: &Process) -> Finding {
     let pid = process.pid;
     let text = format!("{} follows a file and never ends by itself", view.name(pid));
-    Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid)).because("it was started to follow")
+    let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+    by_design(view, finding.because("it was started to follow"))
+}
+
+/// Outside of a run that should end, what has no end has none by design: what keeps a container alive, a log that somebody
+/// follows.
+fn by_design(view: &View<'_>, finding: Finding) -> Finding {
+    match view.is_of_a_run(finding.pid) {
+        true => finding,
+        false => Finding { verdict: super::Verdict::Waiting, ..finding },
+    }
 }
 
 /// Whether a futex wait is for memory that other processes may share: FUTEX_PRIVATE_FLAG (128, linux/futex.h) is not set,
@@ -227,10 +277,13 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         return finding.because("it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began");
     }
     if waits.iter().any(|wait| wait.on == On::Signal) {
-        if !handles_signals(process) && waits.len() == 1 {
+        if !handles_signals(process) && !waits.iter().any(is_sigwait) && waits.len() == 1 {
             let text = format!("{name} sleeps without an end");
             let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
-            return finding.because("it waits for a signal and handles none: only one that ends it could wake it");
+            return by_design(
+                view,
+                finding.because("it waits for a signal and handles none: only one that ends it could wake it"),
+            );
         }
         let text =
             format!("{name} waits for a signal, or for an alarm of its own, and who would send it cannot be seen");

@@ -6,7 +6,7 @@
 use crate::data::Process;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
-use rehang_scenario::text::{counted, duration};
+use rehang_words::text::{counted, duration};
 
 /// What a process is that waits for a server of files.
 pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {

@@ -8,6 +8,7 @@ use crate::data::{Descriptor, Mode, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::ways;
 use crate::kind;
 use rehang_words::text::duration;
 
@@ -27,11 +28,18 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if !beside.is_empty() {
         return Some(pipeline(rules, process, &beside));
     }
+    if let Some(finding) = produced(view, process, &over, &above) {
+        return Some(finding);
+    }
     if let Some(finding) = unasked(view, process, wait, &writers) {
         return Some(finding);
     }
-    if kind::helper(process) {
-        let text = format!("{} waits for requests of {}", view.name(process.pid), view.names(&over));
+    if let Some(finding) = between_turns(view, process, &over) {
+        return Some(finding);
+    }
+    if is_server(view, process, &over) {
+        let timer = also_a_timer(view, process);
+        let text = format!("{} waits for requests of {}{timer}", view.name(process.pid), view.names(&over));
         return Some(Finding::waiting(process.pid, "helper", rank::SERVES, text).ends("a request"));
     }
     if agent::takes_requests(view, process) {
@@ -57,7 +65,145 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let finding = Finding::unknown(process.pid, &text).rank(rank::CLOCK);
         return Some(Finding { signature: "stdin-open", ..finding }.ends("a line, or the end of its input"));
     }
-    Some(open(view, process, wait, &nearest_first(&over, &above)))
+    let finding = open(view, process, wait, &nearest_first(&over, &above));
+    // outside of a run that should end, a process may read what another one has to say now and then: a logger, a filter
+    let is_held_up = over.iter().any(|writer| waits_for(view, *writer, process.pid).1);
+    if view.is_of_a_run(process.pid) || is_held_up {
+        return Some(finding);
+    }
+    let text =
+        format!("{} waits for what {} writes to its standard input", view.name(process.pid), holders(view, &over));
+    let finding =
+        Finding::waiting(process.pid, "waits-for-input", rank::LOOP, text).ends("a line, or the end of its input");
+    Some(finding.because("who holds the other end does not wait for it, and may write at any time"))
+}
+
+/// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
+/// servers.
+const READERS: [&str; 58] = [
+    "cat",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "sed",
+    "awk",
+    "gawk",
+    "mawk",
+    "head",
+    "tail",
+    "sort",
+    "uniq",
+    "wc",
+    "tr",
+    "cut",
+    "tee",
+    "xargs",
+    "jq",
+    "yq",
+    "bc",
+    "dc",
+    "patch",
+    "ssh",
+    "scp",
+    "sftp",
+    "sudo",
+    "su",
+    "passwd",
+    "bash",
+    "sh",
+    "dash",
+    "zsh",
+    "ksh",
+    "fish",
+    "git",
+    "gh",
+    "npm",
+    "npx",
+    "yarn",
+    "pnpm",
+    "psql",
+    "mysql",
+    "sqlite3",
+    "openssl",
+    "gpg",
+    "unzip",
+    "rm",
+    "cp",
+    "mv",
+    "apt",
+    "apt-get",
+    "dpkg",
+    "terraform",
+    "base64",
+    "sha256sum",
+    "md5sum",
+    "more",
+];
+
+/// Whether a process waits on its standard input for requests by design: its name says so, or both its streams lead to one
+/// host, and it is none of the programs that read to an end.
+fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
+    if kind::helper(process) {
+        return true;
+    }
+    if view.agent(process.pid).is_some() || !has_both_streams(view, process, hosts) {
+        return false;
+    }
+    let program = kind::program(process);
+    // a piece of code on the command line, or what a shell runs, is a command
+    let is_code = process.args.get(1).is_some_and(|arg| ["-c", "-e", "-"].contains(&arg.as_str()));
+    let by_shell = view
+        .process(process.ppid)
+        .is_some_and(|parent| !hosts.contains(&parent.pid) && READERS[29..35].contains(&kind::program(parent)));
+    !(READERS.contains(&program) || READERS.contains(&process.comm.as_str()) || is_code || by_shell)
+}
+
+/// Whether one process holds the other ends of both its standard input and its standard output.
+fn has_both_streams(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
+    let readers = process.fd(1).map(|fd| view.other_end(process, fd, false)).unwrap_or_default();
+    hosts.iter().any(|host| readers.contains(host))
+}
+
+/// A known agent that its host sends messages on its standard input, while nothing is said to be under way: the next
+/// message may come at any time (H7).
+fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Finding> {
+    view.agent(process.pid)?;
+    let is_open = view.after.agents.iter().any(|agent| agent.pid == process.pid && agent.turn == "open");
+    if is_open || !(kind::is_hosted(process) || kind::serves(process)) || !has_both_streams(view, process, hosts) {
+        return None;
+    }
+    let timer = also_a_timer(view, process);
+    let text = format!("{} waits for the next message of {}{timer}", view.name(process.pid), view.names(hosts));
+    let finding =
+        Finding::waiting(process.pid, "between-turns", rank::LOOP, text).ends("a message, or the end of its input");
+    let finding = finding.because("both its streams are in one host's hands, and no turn is known to be open");
+    Some(Finding { mechanism: Some("H7"), ..finding })
+}
+
+/// That it has a timer too, which may be what it really waits for.
+fn also_a_timer(view: &View<'_>, process: &Process) -> String {
+    let timer = ways::timer(process, &view.waits(process)).filter(|way| !way.is_of_a_screen());
+    timer.map(|way| format!(", or for {}", way.words())).unwrap_or_default()
+}
+
+/// A writer beside the tree that sleeps, or waits for a child that does, will go on: it is a slow producer.
+fn produced(view: &View<'_>, process: &Process, over: &[Pid], above: &[Pid]) -> Option<Finding> {
+    let beside = |writer: &&Pid| !above.contains(writer) && **writer != view.after.reader.pid;
+    let producer = over.iter().filter(beside).filter_map(|writer| view.process(*writer)).find_map(|writer| {
+        let naps = ways::nap(view, writer, process.pid).map(|way| way.words());
+        let works = super::run::rule(view, writer).map(|_| "it works".to_owned());
+        let hidden = (writer.has_unseen || !writer.fds_read).then(|| "what is below it is not in sight".to_owned());
+        naps.or(works).or(hidden).map(|why| (writer.pid, why))
+    });
+    let (pid, why) = producer?;
+    let text = format!("{} waits for what {} writes", view.name(process.pid), view.name(pid));
+    let finding = Finding::waiting(process.pid, "pipeline", rank::CLOCK, text).ends("the end of what it reads");
+    Some(finding.because(format!("that goes on: {why}")))
+}
+
+fn holders(view: &View<'_>, writers: &[Pid]) -> String {
+    if writers.is_empty() { "a process that is not in sight".to_owned() } else { view.names(writers) }
 }
 
 /// A tool server that waits for a request, while the only one who could send it waits for its answer: a call was taken
@@ -66,7 +212,7 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
 fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Option<Finding> {
     let [writer] = writers else { return None };
     let each_other = waits_for(view, *writer, process.pid).1 && waits_for(view, process.pid, *writer).1;
-    if !(kind::helper(process) && each_other && steady(view, process, wait)) {
+    if !(is_server(view, process, writers) && each_other && steady(view, process, wait)) {
         return None;
     }
     let both = [Some(process), view.process(*writer)];
@@ -137,7 +283,7 @@ fn its_own(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> 
 fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Finding {
     let pid = process.pid;
     let (name, kind) = (view.name(pid), view.agent(pid));
-    let holders = if writers.is_empty() { "a process that is not in sight".to_owned() } else { view.names(writers) };
+    let holders = holders(view, writers);
     let messages =
         kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
     let hook = hook_of(view, process);

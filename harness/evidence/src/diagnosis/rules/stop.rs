@@ -3,15 +3,20 @@
 //! Invariant: a stopped process is explained by its stop alone, whatever call it was in.
 
 use super::{On, Wait, end_it};
-use crate::data::{Does, Object, Process, State};
+use crate::data::{Does, Object, Process, State, Thread};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
 
 /// ioctl requests that a background process may not make (asm-generic/ioctls.h): TCSETS, TCSETSW, TCSETSF, TCSETA and
 /// its two, TCSBRK, TCXONC, TCFLSH, TIOCSPGRP, and TCSETS2 to TCSETSF2.
 const CHANGES_TERMINAL: [u64; 12] =
     [0x5402, 0x5403, 0x5404, 0x5406, 0x5407, 0x5408, 0x5409, 0x540a, 0x540b, 0x5410, 0x402c_542b, 0x402c_542c];
+
+/// How long a process may be stopped, traced or frozen before it counts as hung, in milliseconds: whoever did it is assumed
+/// to be gone by then (guard's limit for a stopped agent).
+const HELD_MS: u64 = 15 * 60_000;
 
 /// What a process is that does not run at all.
 pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
@@ -21,17 +26,45 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             let parent = view.name(process.ppid);
             let text = format!("{} has ended, and its parent {parent} has not asked how", view.name(pid));
             let finding = Finding::hung(pid, "unreaped", "C4", text).ends(format!("{parent} calls wait, or ends"));
-            Some(finding.because("its state is Z: nothing of it is left but the exit status").certain())
+            let finding = finding.because("its state is Z: nothing of it is left but the exit status").certain();
+            // whoever takes in orphans does so in time, and a parent that sleeps may ask when it wakes up
+            let asks_later = match view.process(process.ppid) {
+                Some(parent) if parent.pid > 1 => ways::own(view, parent).iter().any(ways::Way::is_soon),
+                _ => true,
+            };
+            Some(if asks_later { Finding { verdict: Verdict::Ended, ..finding } } else { finding })
         }
         State::Traced => {
             let by = if process.tracer > 0 { view.name(process.tracer).to_string() } else { "a debugger".to_owned() };
             let text = format!("{} is held by {by}, which traces it", view.name(pid));
             let finding = Finding::hung(pid, "traced", "", text).ends(format!("{by} lets it go on, or ends"));
-            Some(finding.because("its state is t").certain())
+            Some(held(view, process, finding.because("its state is t")))
         }
         State::Stopped => Some(stopped(view, process)),
-        _ => None,
+        _ => frozen(view, process),
     }
+}
+
+/// What somebody holds may be let go by the same hand: it counts as hung once it has lasted for long.
+fn held(view: &View<'_>, process: &Process, finding: Finding) -> Finding {
+    // it cannot have been held for longer than it has lived
+    let lasted = process.held_ms.unwrap_or(0).min(view.age_ms(process));
+    let finding = Finding { rank: rank::CERTAIN, ..finding };
+    finding.after(lasted, HELD_MS)
+}
+
+/// A process whose cgroup is frozen: `docker pause`, a sandbox that was suspended. The kernel's function tells, in version 1
+/// (`__refrigerator`) and in version 2 (`do_freezer_trap`).
+fn frozen(view: &View<'_>, process: &Process) -> Option<Finding> {
+    let is_frozen = |thread: &Thread| matches!(thread.wchan.as_str(), "__refrigerator" | "do_freezer_trap");
+    let wchan = process.threads.iter().find(|thread| is_frozen(thread)).map(|thread| &thread.wchan)?;
+    let text = format!(
+        "{} is frozen: its cgroup is, as by docker pause or a sandbox that was suspended",
+        view.name(process.pid)
+    );
+    let ends = "whoever froze it thaws it (docker unpause; freezer.state, cgroup.freeze)";
+    let finding = Finding::hung(process.pid, "frozen", "T1", text).ends(ends);
+    Some(held(view, process, finding.because(format!("it sleeps in the kernel's {wchan}"))))
 }
 
 fn stopped(view: &View<'_>, process: &Process) -> Finding {
@@ -41,7 +74,7 @@ fn stopped(view: &View<'_>, process: &Process) -> Finding {
     let Some((member, (signal, did))) = touched else {
         let text = format!("{} is stopped (SIGSTOP or Ctrl-Z)", view.name(process.pid));
         let finding = Finding::hung(process.pid, "stopped", "T1", text).ends(format!("kill -CONT {}", process.pid));
-        return finding.because("its state is T, and its call touches no terminal").certain();
+        return held(view, process, finding.because("its state is T, and its call touches no terminal"));
     };
     let name = view.name(member.pid);
     let text = format!(

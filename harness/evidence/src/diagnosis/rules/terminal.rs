@@ -2,8 +2,9 @@
 //!
 //! Invariant: a process that waits for a key is never called broken: the sentence says where the key must be typed.
 
-use super::{Wait, end_it, left, steady};
-use crate::data::{Descriptor, Object, Process, TimeLimit};
+use super::{On, Wait, end_it, left, steady};
+use crate::data::{Descriptor, Object, Pid, Process, TimeLimit};
+use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::{kind, tools};
@@ -13,7 +14,7 @@ const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
 
 /// Whether a process is an editor.
 pub fn is_editor(process: &Process) -> bool {
-    prompt::of_program(&process.comm) == WaitsAt::Editor
+    [kind::program(process), &process.comm].map(prompt::of_program).contains(&WaitsAt::Editor)
 }
 
 /// A wait for a key.
@@ -36,6 +37,11 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         if wait.polled && kind::headless(kind, process) {
             return None;
         }
+        if is_of_another(process, path, *index) {
+            let text = format!("{name} reads {at}, which is not its own: no person types there for it");
+            let finding = Finding::waiting(pid, "tty-foreign", rank::LOOP, text).ends("what comes on that line");
+            return Some(finding.because("a serial line or the terminal of another program is no screen of the agent"));
+        }
         let text = format!("{name} shows its screen and waits for a person's key at {at}");
         let finding = Finding::waiting(pid, super::AT_SCREEN, rank::LOOP, text)
             .ends("a key, or the answer that its screen asks for");
@@ -48,7 +54,10 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         return None;
     }
     // a loop over several descriptors with the terminal among them is a program with a screen of its own
-    let waits = prompt::of_program(&process.comm);
+    let waits = match prompt::of_program(kind::program(process)) {
+        WaitsAt::Terminal => prompt::of_program(&process.comm),
+        waits => waits,
+    };
     let (signature, does) = match waits {
         WaitsAt::Pager => ("pager", "shows a page and waits for a key at"),
         WaitsAt::Editor => ("editor", "is an editor and waits for keys at"),
@@ -73,6 +82,10 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
     let asks = process.prompt.as_ref().map(|prompt| format!(", where it asks “{prompt}”")).unwrap_or_default();
     let finding = Finding::hung(pid, signature, waits.mechanism(), format!("{name} {does} {at}{asks}")).ends(ends);
     let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);
+    if !view.is_of_a_run(pid) {
+        let finding = Finding { verdict: Verdict::Waiting, ..finding };
+        return Some(finding.because(format!("{because}; no agent runs it: a person may sit there, or come")));
+    }
     Some(match (steady(view, process, wait), left(wait.limit)) {
         (true, None) => finding.because(because).certain(),
         (true, Some(left)) if wait.limit != TimeLimit::Never => finding.because(format!("{because}, {left} at a time")),
@@ -95,10 +108,40 @@ pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -
         let text = format!("{name} writes to {path} as fast as {who} reads");
         return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK, text).ends("the reader's pace"));
     }
+    let reads = |master: &Pid| view.process(*master).is_some_and(|process| reads_master(view, process, *index));
+    if masters.iter().any(reads) {
+        let text = format!(
+            "{name} cannot write to the terminal {path}: its output is stopped (Ctrl-S), since {who} reads the other side"
+        );
+        let ends = format!("Ctrl-Q typed there; from outside: {}", end_it(view, pid));
+        let because = format!("{} throughout, not a byte went, and the other side is read", wait.call);
+        return Some(Finding::hung(pid, "tty-unread", "T6", text).ends(ends).because(because));
+    }
     let text = format!("{name} cannot write to the terminal {path}: {who}, who holds the other side, does not read it");
     let ends = format!("{who} reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: {}", end_it(view, pid));
     let because = format!("{} throughout, and not a byte went", wait.call);
     Some(Finding::hung(pid, "tty-unread", "T6", text).ends(ends).because(because).certain())
+}
+
+/// Whether a terminal is not the one that a process was started at: a serial line, or another program's.
+fn is_of_another(process: &Process, path: &str, index: Option<u32>) -> bool {
+    let device = u64::from(process.tty);
+    let own = (libc::major(device).saturating_sub(136)) * 256 + libc::minor(device);
+    match index {
+        Some(index) => process.tty != 0 && (136..=143).contains(&libc::major(device)) && own != index,
+        None => {
+            path.starts_with("/dev/tty") && path.len() > "/dev/tty".len() && !path[8..].starts_with(char::is_numeric)
+        }
+    }
+}
+
+/// Whether a process is in a call that reads the master of a pseudo-terminal now.
+fn reads_master(view: &View<'_>, process: &Process, index: Option<u32>) -> bool {
+    let is_it = |fd: i32| {
+        let what = process.fd(fd).map(|fd| &fd.what);
+        matches!(what, Some(Object::Master { index: other }) if Some(*other) == index)
+    };
+    view.waits(process).iter().any(|wait| matches!(wait.on, On::Input(fd) if is_it(fd)))
 }
 
 /// A terminal's request that waits: settings that take effect once the output is through.

@@ -54,16 +54,16 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
         pipe: one (11) → itself: pipe descriptor 3; closed in: [[11]] POLLED closed in: [[11]]
         fifo: one (11) → whoever has the other end, who is not in sight: FIFO /f
         socket: one (11) → a peer: socket descriptor 3
-        terminal: one (11) → whoever has the other side: terminal /dev/pts/3
-        terminal without a number: one (11) → whoever has the other side: terminal /dev/tty1
+        terminal: one (11) → a person: terminal /dev/pts/3; one (11) → whoever has the other side: terminal /dev/pts/3
+        terminal without a number: one (11) → a person: terminal /dev/tty1; one (11) → whoever has the other side: terminal /dev/tty1
         master: one (11) → whoever opens its terminal: terminal descriptor 3
         null: closed in: [[11]]
         file: closed in: [[11]]
         epoll: one (11) → what the kernel does not tell: unknown descriptor 3
-        event: one (11) → itself: thread; closed in: [[11]]
+        event: one (11) → another process that has it, if there is one: unknown descriptor 3
         timer: one (11) is Alive: has a timer
         timer that is off: closed in: [[11]]
-        signal: one (11) → whoever sends it a signal: signal POLLED closed in: [[11]]
+        signal: one (11) → whoever sends it a signal: signal
         process in sight: one (11) → itself: child; closed in: [[11]]
         process: one (11) → process 77, which is not in sight: child
         process that was reaped: closed in: [[11]]
@@ -259,12 +259,12 @@ fn a_traced_process_waits_for_its_tracer() {
     let traced = |tracer| Process { state: State::Traced, tracer, ..one() };
     let gdb = || awaits(process(20, 1, "gdb"));
     expect![[r#"
-        no tracer in sight: one (11) is Dead: is held by a debugger; closed in: [[11]]
-        no tracer: one (11) is Dead: is held by a debugger; closed in: [[11]]
+        no tracer in sight: one (11) → whoever traces it: signal
+        no tracer: one (11) → whoever traces it: signal
         a tracer: one (11) → gdb (20), which has no child left to wait for: signal; gdb (20) is Alive: has no child left to wait for
         the first process: one (11) → process 1, which is not in sight: signal
         this look: one (11) → a process that is gone (900), which looks: signal
-        stopped: one (11) is Dead: is stopped; closed in: [[11]]
+        stopped: one (11) → whoever continues it: signal
         ended: one (11) is Dead: has ended
     "#]].assert_eq(&all_shapes(vec![
         ("no tracer in sight", Look::of(vec![traced(0)])),
@@ -369,14 +369,14 @@ fn time_makes_a_process_alive_if_it_ends() {
     let again = sleeps(TimeLimit::LeftMs(5)).later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 1);
     expect![[r#"
         a sleep: one (11) is Alive: sleeps for a time
-        a sleep of a year: one (11) → nobody: time; closed in: [[11]]
+        a sleep of a year: one (11) is Alive: sleeps for a time
         again and again: one (11) is Alive: looks again and again
         a loop's limit: one (11) is Alive: has a timer
         a loop's limit of a year: closed in: [[11]]
         a loop's limit from now: one (11) is Alive: has a timer
         a loop's limit of a year from now: closed in: [[11]]
         a loop without a limit: closed in: [[11]]
-        a poll of nothing: one (11) → nobody: time; closed in: [[11]]
+        a poll of nothing: one (11) is Alive: sleeps for a time
         a poll of nothing for a time: one (11) is Alive: sleeps for a time
     "#]]
     .assert_eq(&all_shapes(vec![

@@ -138,25 +138,25 @@ fn a_sleep_ends_unless_it_is_a_year_or_follows_a_file() {
             .later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += switches)
     };
     expect![[r#"
-        a year: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | its time limit is none
+        a year: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | its time limit is none
         less: Waiting sleep - (Likely): x (11) sleeps (364d23h) | time
-        a year as it was given: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | its time limit is none
+        a year as it was given: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | its time limit is none
         less as it was given: Waiting sleep - (Likely): x (11) sleeps (at most 364d23h) | time
         no span: Waiting sleep - (Likely): x (11) sleeps | time
         no moment: Waiting sleep - (Likely): x (11) sleeps | time
-        a poll of nothing: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | its time limit is none
+        a poll of nothing: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | its time limit is none
         unknown: Waiting sleep - (Likely): x (11) sleeps | time
         once more: Waiting polling - (Likely): x (11) polls: it looks again about every 1s | what it looks for
         twice more: Waiting polling - (Likely): x (11) polls: it looks again about every 500ms | what it looks for
         more often than once a millisecond: Waiting polling - (Likely): x (11) polls: it looks again about every 1ms | what it looks for
-        tail -f: Hung never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
-        tail -F: Hung never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
-        tail --follow: Hung never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
-        tail --follow=name: Hung never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
+        tail -f: Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
+        tail -F: Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
+        tail --follow: Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
+        tail --follow=name: Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
         tail -n: Waiting sleep - (Likely): tail (11) sleeps (900ms) | time
         another program: Waiting sleep - (Likely): grep (11) sleeps (900ms) | time
         its own name is no flag: Waiting sleep - (Likely): tail (11) sleeps (900ms) | time
-        a tail that watches: Hung never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
+        a tail that watches: Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself | kill 11 | it was started to follow
     "#]].assert_eq(&all_answers(vec![
         ("a year", sleeps("nanosleep", TimeLimit::LeftMs(NO_END_MS))),
         ("less", sleeps("nanosleep", TimeLimit::LeftMs(NO_END_MS - 1))),
@@ -204,7 +204,7 @@ fn threads_that_wait_for_nothing_but_each_other() {
         two threads: Hung thread-deadlock - (Likely): x (11) is deadlocked: its threads wait for each other, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         one of them has a limit: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
         one of them shares its memory: Unknown unknown - (Guess): x (11) waits for memory that it shares with others, and who would wake it cannot be seen
-        it woke up: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
+        it woke up: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits inside itself, with a time limit | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
         it handles TERM: Unknown unknown - (Guess): x (11) waits inside itself: its only thread waits for another that is not there, or for a signal that it handles | a signal that it handles, where it waits for one | all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock
         it handles INT: Hung thread-deadlock - (Likely): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         awake now and then: Waiting polling - (Guess): x (11) polls: it wakes up now and then, and was awake at both looks | what it looks for
@@ -240,31 +240,31 @@ fn a_signal_a_change_or_a_timer_is_waited_for_in_that_order() {
     let own = |process: Process| pipe(pipe(process, 3, Mode::Read, 70), 4, Mode::Write, 70);
     let woke = look(own(reads(one(), 3))).later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 1);
     expect![[r#"
-        a signal: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
+        a signal: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
         a signal that it handles: Unknown signal-wait - (Guess): x (11) waits for a signal, or for an alarm of its own, and who would send it cannot be seen | a signal that it handles
         the last signal: Unknown signal-wait - (Guess): x (11) waits for a signal, or for an alarm of its own, and who would send it cannot be seen | a signal that it handles
         the first signal: Unknown signal-wait - (Guess): x (11) waits for a signal, or for an alarm of its own, and who would send it cannot be seen | a signal that it handles
-        a fault: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
-        a bus error: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
-        an illegal instruction: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
-        an arithmetic error: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
-        an abort: Hung never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
+        a fault: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
+        a bus error: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
+        an illegal instruction: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
+        an arithmetic error: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
+        an abort: Waiting never-ends B5 (Likely): x (11) sleeps without an end | kill 11 | it waits for a signal and handles none: only one that ends it could wake it
         a signal beside another wait: Unknown signal-wait - (Guess): x (11) waits for a signal, or for an alarm of its own, and who would send it cannot be seen | a signal that it handles
         files: Waiting watches - (Likely): x (11) watches files, and waits for one to change | a change; it ends when told to
         files that it does not watch: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
         a timer: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 5s) | the timer
         a timer of a year: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
         a timer of less: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 364d23h) | the timer
-        a timer that is off: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
+        a timer that is off: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
         a limit: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 7s) | the timer
         the nearest of both: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 5s) | the timer
         the limit is nearer: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 7s) | the timer
-        unknown: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
+        unknown: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
         a pipe of its own: Hung own-pipe - (Likely): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
         a pipe of its own, and a thread: Hung own-pipe - (Likely): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
         a pipe of its own, and another wait: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
-        a pipe of its own in a loop: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
-        it woke up: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
+        a pipe of its own in a loop: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
+        it woke up: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
     "#]].assert_eq(&all_answers(vec![
         ("a signal", look(signal())),
         ("a signal that it handles", caught(libc::SIGUSR1)),
@@ -313,23 +313,23 @@ fn a_stop_is_told_by_the_call_of_the_group() {
     };
     let parent = Look::of(vec![zombie(11, 20)]).beside(process(20, 1, "node"));
     expect![[r#"
-        a read: Hung sigttin T1 (Certain): x (11) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        a write: Hung sigttou T1 (Certain): x (11) was stopped by SIGTTOU: it wrote to its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        settings: Hung sigttou T1 (Certain): x (11) was stopped by SIGTTOU: it changed the settings of its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        the last settings: Hung sigttou T1 (Certain): x (11) was stopped by SIGTTOU: it changed the settings of its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        a question of settings: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a read of something else: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a write of something else: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        settings of something else: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        another call: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        in the foreground: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        without a terminal of its own: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a member of its group: Hung sigttin T1 (Certain): x (12) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        a member that goes on: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a member of another group: Hung stopped T1 (Certain): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a tracer: Hung traced - (Certain): x (11) is held by gdb (20), which traces it | gdb (20) lets it go on, or ends | its state is t
-        no tracer in sight: Hung traced - (Certain): x (11) is held by a debugger, which traces it | a debugger lets it go on, or ends | its state is t
-        ended: Hung unreaped C4 (Certain): true (11) has ended, and its parent node (20) has not asked how | node (20) calls wait, or ends | its state is Z: nothing of it is left but the exit status
+        a read: Hung sigttin T1 (Likely): x (11) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
+        a write: Hung sigttou T1 (Likely): x (11) was stopped by SIGTTOU: it wrote to its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
+        settings: Hung sigttou T1 (Likely): x (11) was stopped by SIGTTOU: it changed the settings of its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
+        the last settings: Hung sigttou T1 (Likely): x (11) was stopped by SIGTTOU: it changed the settings of its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
+        a question of settings: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a read of something else: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a write of something else: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        settings of something else: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        another call: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        in the foreground: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        without a terminal of its own: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a member of its group: Hung sigttin T1 (Likely): x (12) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
+        a member that goes on: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a member of another group: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a tracer: Waiting traced - (Likely): x (11) is held by gdb (20), which traces it | gdb (20) lets it go on, or ends | its state is t
+        no tracer in sight: Waiting traced - (Likely): x (11) is held by a debugger, which traces it | a debugger lets it go on, or ends | its state is t
+        ended: Hung unreaped C4 (Likely): true (11) has ended, and its parent node (20) has not asked how | node (20) calls wait, or ends | its state is Z: nothing of it is left but the exit status
     "#]].assert_eq(&all_answers(vec![
         ("a read", one(Does::Read { fd: 0 })),
         ("a write", one(Does::Write { fd: 0 })),
@@ -373,8 +373,8 @@ fn an_ended_child_is_told_if_its_parent_does_nothing_better() {
         it has just ended: Working working - (Likely): x (11) works: processes below it come and go | nothing needs to: it works | a script that tries again and again, without an end, looks the same
         a sleep: Waiting sleep - (Likely): x (11) sleeps (5s) | time
         a server: Waiting serves - (Likely): x (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
-        a loop over its input: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
-        a read of its input: Hung stdin-open S1 (Likely): x (11) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 11 | read(0) has no time limit; whoever holds it might still write
+        a loop over its input: Waiting waits-for-input - (Likely): x (11) waits for what a process that is not in sight writes to its standard input | a line, or the end of its input | who holds the other end does not wait for it, and may write at any time
+        a read of its input: Waiting waits-for-input - (Likely): x (11) waits for what a process that is not in sight writes to its standard input | a line, or the end of its input | who holds the other end does not wait for it, and may write at any time
         a pipe of its own: Hung own-pipe - (Likely): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
         a wait for children: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
         an agent that computes: Hung unreaped C4 (Likely): Claude Code (11) has not noticed that its child true (12) has ended | Claude Code (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
@@ -420,23 +420,23 @@ fn a_terminal_is_told_by_the_program_that_reads_it() {
         .socket(listening(80, "127.0.0.1:80"));
     expect![[r#"
         a shell: Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3 | a command
-        a shell with a command: Hung tty-read B2 (Certain): bash (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        a shell with a script: Hung tty-read B2 (Certain): bash x.sh (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        a shell with -c alone: Hung tty-read B2 (Certain): bash (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        no shell: Hung tty-read B2 (Certain): rush (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
+        a shell with a command: Waiting tty-read B2 (Likely): bash (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        a shell with a script: Waiting tty-read B2 (Likely): bash x.sh (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        a shell with -c alone: Waiting tty-read B2 (Likely): bash (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        no shell: Waiting tty-read B2 (Likely): rush (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
         an agent: Waiting terminal-person T3 (Likely): Claude Code (11) shows its screen and waits for a person's key at the terminal /dev/pts/3 | a key, or the answer that its screen asks for | whether anybody sits there cannot be seen from here
-        an agent without a person: Hung no-connection M8 (Guess): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself, its nearest timer 9ms: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this
+        an agent without a person: Waiting no-connection M8 (Guess): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself, its nearest timer 9ms: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this
         an agent without a person that reads: Waiting terminal-person T3 (Likely): Claude Code (11) shows its screen and waits for a person's key at the terminal /dev/pts/3 | a key, or the answer that its screen asks for | whether anybody sits there cannot be seen from here
-        a pager: Hung pager B3 (Certain): less (11) shows a page and waits for a key at the terminal /dev/pts/3 | the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        an editor: Hung editor B4 (Certain): vim (11) is an editor and waits for keys at the terminal /dev/pts/3 | an end of the editor there; next time, set GIT_EDITOR=true; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        a tool with a switch: Hung tty-read B2 (Certain): sudo (11) waits for a key at the terminal /dev/pts/3 | an answer typed there; next time, -n makes it fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        a program: Hung tty-read B2 (Certain): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        it asks: Hung tty-read B2 (Certain): x (11) waits for a key at the terminal /dev/pts/3, where it asks “Sure?” | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        it woke up: Hung tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        with a limit: Hung tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | poll on /dev/pts/3 in the terminal's foreground group 0, 9ms at a time
-        without a limit: Hung tty-read B2 (Certain): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | poll on /dev/pts/3 in the terminal's foreground group 0
-        a master in sight: Hung tty-read B2 (Certain): x (11) waits for a key at the terminal /dev/pts/3 (whose keys come from tmux (20)) | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
-        a console: Hung tty-read B2 (Certain): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0
+        a pager: Waiting pager B3 (Likely): less (11) shows a page and waits for a key at the terminal /dev/pts/3 | the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        an editor: Waiting editor B4 (Likely): vim (11) is an editor and waits for keys at the terminal /dev/pts/3 | an end of the editor there; next time, set GIT_EDITOR=true; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        a tool with a switch: Waiting tty-read B2 (Likely): sudo (11) waits for a key at the terminal /dev/pts/3 | an answer typed there; next time, -n makes it fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        a program: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        it asks: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3, where it asks “Sure?” | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        it woke up: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        with a limit: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | poll on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        without a limit: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | poll on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        a master in sight: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 (whose keys come from tmux (20)) | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
+        a console: Waiting tty-read B2 (Likely): x (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
         a server: Waiting serves - (Likely): x (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
     "#]].assert_eq(&all_answers(vec![
         ("a shell", read("bash", &["bash", "-l"])),
@@ -472,16 +472,16 @@ fn output_to_a_terminal_waits_for_who_reads_its_screen() {
     let woke = |look: Look| look.later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 1);
     let wrote = |look: Look| moves(look, 11, io(0, 0, 1, 1));
     expect![[r#"
-        it is stuck: Hung tty-unread T6 (Certain): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | write throughout, and not a byte went
+        it is stuck: Hung tty-unread T6 (Likely): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | write throughout, and not a byte went
         it woke up: Waiting slow-reader - (Likely): x (11) writes to /dev/pts/3 as fast as tmux (20) reads | the reader's pace
         it wrote: Waiting slow-reader - (Likely): x (11) writes to /dev/pts/3 as fast as tmux (20) reads | the reader's pace
-        a loop: Hung tty-unread T6 (Certain): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | poll throughout, and not a byte went
+        a loop: Hung tty-unread T6 (Likely): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | poll throughout, and not a byte went
         a loop that wrote: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
-        settings that drain: Hung tty-unread T6 (Certain): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | ioctl throughout, and not a byte went
-        settings that flush: Hung tty-unread T6 (Certain): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | ioctl throughout, and not a byte went
-        a drain: Hung tty-unread T6 (Certain): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | ioctl throughout, and not a byte went
+        settings that drain: Hung tty-unread T6 (Likely): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | ioctl throughout, and not a byte went
+        settings that flush: Hung tty-unread T6 (Likely): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | ioctl throughout, and not a byte went
+        a drain: Hung tty-unread T6 (Likely): x (11) cannot write to the terminal /dev/pts/3: tmux (20), who holds the other side, does not read it | tmux (20) reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | ioctl throughout, and not a byte went
         settings at once: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
-        nobody in sight: Hung tty-unread T6 (Certain): x (11) cannot write to the terminal /dev/pts/3: nobody in sight, who holds the other side, does not read it | nobody in sight reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | write throughout, and not a byte went
+        nobody in sight: Hung tty-unread T6 (Likely): x (11) cannot write to the terminal /dev/pts/3: nobody in sight, who holds the other side, does not read it | nobody in sight reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: kill 11 | write throughout, and not a byte went
     "#]].assert_eq(&all_answers(vec![
         ("it is stuck", look(writes(at(), 1))),
         ("it woke up", woke(look(writes(at(), 1)))),

@@ -37,7 +37,7 @@ pub fn all() -> io::Result<BTreeMap<u64, Socket>> {
             })?;
         }
     }
-    dump(&unix_request(), &mut |body| {
+    dump(&unix_request(u32::MAX, 1 + 2 + 4 + 16), &mut |body| {
         if let Some(socket) = unix(body) {
             sockets.insert(socket.inode, socket);
         }
@@ -46,24 +46,25 @@ pub fn all() -> io::Result<BTreeMap<u64, Socket>> {
 }
 
 /// `struct inet_diag_req_v2`: family, protocol, extensions (bit 1: INET_DIAG_INFO), pad, states, 48 bytes of id.
-fn inet_request(family: u8, protocol: u8) -> Vec<u8> {
+pub(super) fn inet_request(family: u8, protocol: u8) -> Vec<u8> {
     let mut body = vec![family, protocol, 1 << 1, 0];
     body.extend(STATES.to_ne_bytes());
     body.extend([0; 48]);
     body
 }
 
-/// `struct unix_diag_req`: family, protocol, pad, states, inode, what to show (name 1, file 2, peer 4, queues 16), cookie.
-fn unix_request() -> Vec<u8> {
+/// `struct unix_diag_req`: family, protocol, pad, states, inode, what to show (name 1, file 2, peer 4, connections in the
+/// queue 8, lengths of queues 16), cookie.
+pub(super) fn unix_request(states: u32, show: u32) -> Vec<u8> {
     let mut body = vec![libc::AF_UNIX as u8, 0, 0, 0];
-    body.extend(u32::MAX.to_ne_bytes());
+    body.extend(states.to_ne_bytes());
     body.extend(0_u32.to_ne_bytes());
-    body.extend((1_u32 + 2 + 4 + 16).to_ne_bytes());
+    body.extend(show.to_ne_bytes());
     body.extend([0xff; 8]);
     body
 }
 
-fn dump(body: &[u8], take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+pub(super) fn dump(body: &[u8], take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let socket = rustix::net::socket_with(
         AddressFamily::NETLINK,
         SocketType::DGRAM,
@@ -110,7 +111,7 @@ fn receive(part: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>, take: &mut dyn 
 }
 
 /// `struct inet_diag_msg`: family, state, timer, retransmits; ports and addresses; expiry, queues, user, inode.
-fn inet(body: &[u8], kind: Family) -> Option<Socket> {
+pub(super) fn inet(body: &[u8], kind: Family) -> Option<Socket> {
     let family = *body.first()?;
     let state = *body.get(1)?;
     let port = |at: usize| body.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
@@ -169,7 +170,7 @@ fn traffic(info: &[u8]) -> Option<Traffic> {
 }
 
 /// `struct unix_diag_msg`: family, type, state, pad, inode, cookie.
-fn unix(body: &[u8]) -> Option<Socket> {
+pub(super) fn unix(body: &[u8]) -> Option<Socket> {
     let state = *body.get(2)?;
     body.get(..16)?;
     let mut socket = Socket {
@@ -201,7 +202,7 @@ fn unix(body: &[u8]) -> Option<Socket> {
 }
 
 /// `struct rtattr`: length, kind, value, aligned to 4 bytes.
-fn attributes(body: &[u8], from: usize) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn attributes(body: &[u8], from: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = body.get(from..).unwrap_or_default();
     std::iter::from_fn(move || {
         let header = rest.get(..4)?;
@@ -335,7 +336,10 @@ mod tests {
         let but_time_wait = 0xffff_ffbf_u32.to_ne_bytes();
         assert_eq!(inet_request(10, 17), [&[10, 17, 2, 0], but_time_wait.as_slice(), &id].concat());
         let (show, cookie) = (23_u32.to_ne_bytes(), [0xff; 8]);
-        assert_eq!(unix_request(), [&[1, 0, 0, 0], all.as_slice(), &[0; 4], &show, &cookie].concat());
+        assert_eq!(
+            unix_request(u32::MAX, 1 + 2 + 4 + 16),
+            [&[1, 0, 0, 0], all.as_slice(), &[0; 4], &show, &cookie].concat()
+        );
     }
 
     fn message(kind: u16, body: &[u8]) -> Vec<u8> {

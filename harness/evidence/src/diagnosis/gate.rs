@@ -1,0 +1,143 @@
+//! What a finding is allowed to say: a hang only if nothing that would end it is in sight, and certainty only if every way
+//! was read and excluded.
+//!
+//! Invariants: a process that has a timer, or that somebody will end, within the time for which anybody waits is not called
+//! hung; a finding is certain only if the wait-for graph has its process closed in.
+
+use super::finding::{Finding, rank};
+use super::graph::{Graph, To};
+use super::rules::{self, end_it};
+use super::view::View;
+use super::ways::{self, Way};
+use super::{Sure, Verdict};
+use crate::data::Pid;
+
+/// Hangs that a timer of the process's own would end. A loop that an agent runs has timers of its screen and of its
+/// connections; what it says of itself, and what its records say, does not end by those.
+const ENDED_BY_TIMER: [&str; 18] = [
+    "stdin-open",
+    "mutual-wait",
+    "mutual-pipe",
+    "own-pipe",
+    "stdout-undrained",
+    "stderr-undrained",
+    "tty-unread",
+    "tty-read",
+    "pager",
+    "editor",
+    "editor-on-stderr",
+    "file-lock",
+    "thread-deadlock",
+    "fifo-open",
+    "never-ends",
+    "server-mute",
+    "owes-answer",
+    "stray-holds-pipe",
+];
+/// Waits that are none if nobody is left who could end them: each of those that are closed in waits for the others.
+const OPEN_WAITS: [&str; 7] = ["helper", "serves", "pipe-read", "live-child", "unknown", "waits-for-input", "timer"];
+/// The most names of what is out of sight.
+const MAX_OUT_OF_SIGHT: usize = 4;
+
+/// The finding as it may be said.
+pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
+    let roots = &view.after.roots;
+    let all_closed_in = !roots.is_empty() && roots.iter().all(|root| graph.is_closed_in(*root));
+    let finding = match finding.verdict {
+        Verdict::Waiting if finding.signature == rules::AT_SCREEN && all_closed_in && view.is_supervised() => {
+            let because = "whoever could send a key waits for it, or for nothing that is alive";
+            Finding { verdict: Verdict::Hung, ..finding.because(because) }
+        }
+        Verdict::Waiting | Verdict::Unknown if all_closed_in && OPEN_WAITS.contains(&finding.signature) => {
+            let root = roots.first().copied().unwrap_or_default();
+            mutual(view, graph, root, finding)
+        }
+        _ => finding,
+    };
+    if finding.verdict != Verdict::Hung {
+        return finding;
+    }
+    if let Some(way) = ways::ender(view, finding.pid).or_else(|| own(view, &finding)) {
+        return ends_by(finding, &way);
+    }
+    match finding.sure {
+        Sure::Certain if !graph.is_closed_in(finding.pid) => Finding { sure: Sure::Likely, ..finding },
+        _ => finding,
+    }
+}
+
+/// The first way of the process's own that comes soon, if such a way ends this kind of hang.
+fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
+    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
+    if view.age_ms(process) > ways::LONG_MS {
+        return None;
+    }
+    let is_agent = view.agent(finding.pid).is_some();
+    // what serves or follows has timers, and they do not end it
+    let is_endless = finding.signature == "never-ends";
+    let counts =
+        |way: &Way| way.is_soon() && !(is_agent && way.is_of_a_screen()) && !(is_endless && way.left_ms.is_some());
+    ways::own(view, process).into_iter().find(counts)
+}
+
+fn ends_by(finding: Finding, way: &Way) -> Finding {
+    let words = way.words();
+    let ends = if finding.ends.is_empty() { words.clone() } else { format!("{words}; or {}", finding.ends) };
+    let because = match finding.because.as_str() {
+        "" => format!("it may end by {words}"),
+        because => format!("{because}; it may end by {words}"),
+    };
+    let sure = finding.sure.min(Sure::Likely);
+    let text = format!("{}; it may end by {words}", finding.sentence);
+    Finding { verdict: Verdict::Waiting, sure, sentence: text, ..finding.ends(ends).because(because) }
+}
+
+/// A wait of which the graph shows that nobody is left who could end it.
+fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Finding {
+    let Some(all) = graph.closed.iter().find(|pids| pids.contains(&root)) else { return finding };
+    let living: Vec<Pid> = all
+        .iter()
+        .copied()
+        .filter(|pid| view.process(*pid).is_some_and(|process| process.state != crate::data::State::Zombie))
+        .collect();
+    let name = view.name(root);
+    let others: Vec<Pid> = living.iter().copied().filter(|pid| *pid != root).collect();
+    let serves = ["helper", "serves", "waits-for-input"].contains(&finding.signature);
+    let mechanism = if serves { "X2" } else { "C6" };
+    let text = match others.as_slice() {
+        [] => format!("{name} waits, and nothing that is alive could end that: {}", finding.sentence),
+        others => format!("{name} and {} wait for each other: {}", view.names(others), finding.sentence),
+    };
+    let subject = others.first().copied().filter(|_| serves).unwrap_or(root);
+    let lines: Vec<String> = graph
+        .edges
+        .iter()
+        .filter(|edge| matches!(edge.to, To::Process(to) if to != edge.from) && living.contains(&edge.from))
+        .take(3)
+        .map(|edge| graph.line(edge))
+        .collect();
+    let because = format!("no other process, timer or person has a part in it: {}", lines.join("; "));
+    let ends = format!("nothing in sight; from outside: {}", end_it(view, subject));
+    let found = Finding::hung(root, "mutual-wait", mechanism, text).ends(ends).because(because);
+    Finding { rank: rank::LIKELY, ..found }
+}
+
+/// What could end a hang and cannot be seen.
+pub fn out_of_sight(view: &View<'_>, graph: &Graph, finding: &Finding) -> Vec<String> {
+    if finding.verdict != Verdict::Hung || graph.is_closed_in(finding.pid) {
+        return Vec::new();
+    }
+    let mut found: Vec<String> = Vec::new();
+    let outside = graph.edges_from(finding.pid).into_iter().filter_map(|edge| match &edge.to {
+        To::Outside(who) => Some(who.clone()),
+        _ => None,
+    });
+    let alarm = "an alarm of a process of this machine".to_owned();
+    let alarms = (view.after.alarms == crate::data::Alarms::Some).then_some(alarm);
+    for who in outside.chain(alarms) {
+        if !found.contains(&who) && found.len() < MAX_OUT_OF_SIGHT {
+            found.push(who);
+        }
+    }
+    found
+}

@@ -1,0 +1,83 @@
+//! A request to a daemon on a Unix socket with a name, or to a listener that has not taken the connection yet.
+//!
+//! Invariant: who is asked was not started by the one that asks, and answers others as well: it is never called a stray, and
+//! what it waits for is looked for below it too.
+
+use super::{Rules, Wait, best};
+use crate::data::{Descriptor, Family, Pid, Process, State};
+use crate::diagnosis::Verdict;
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+use rehang_words::text::duration;
+
+/// How long a daemon may take for its answer before the wait counts as hung, in milliseconds: guard's limit for a peer.
+const SILENT_MS: u64 = 30 * 60_000;
+
+/// The end of a connection to a daemon.
+pub enum End {
+    /// Of one that asks: the daemon's address, and the socket that its processes hold.
+    Client(String, u64),
+    /// Of the daemon itself.
+    Server,
+}
+
+/// Which end of a connection to a daemon a descriptor is, if it is one.
+pub fn end(view: &View<'_>, fd: &Descriptor) -> Option<End> {
+    let socket = view.socket(fd).filter(|socket| socket.family == Family::Unix)?;
+    if let Some(listener) = view.after.queued.get(&socket.inode).and_then(|inode| view.after.sockets.get(inode)) {
+        return Some(End::Client(listener.local.clone(), listener.inode));
+    }
+    if !socket.local.is_empty() {
+        return Some(End::Server);
+    }
+    let peer = socket.peer.and_then(|peer| view.after.sockets.get(&peer)).filter(|peer| !peer.local.is_empty())?;
+    Some(End::Client(peer.local.clone(), peer.inode))
+}
+
+/// A wait for a daemon's answer. A connection that an event loop watches among others may be kept for later.
+pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, end: End) -> Option<Finding> {
+    let view = rules.view;
+    let End::Client(at, held) = end else { return None };
+    if wait.polled {
+        return None;
+    }
+    let daemons: Vec<Pid> = view.after.socket_holders(held).map(|(holder, _)| holder.pid).collect();
+    Some(asked(rules, process, &at, &daemons, view.after.queued.values().any(|listener| *listener == held)))
+}
+
+/// What those who are asked at an address do.
+pub fn asked(rules: &mut Rules<'_, '_>, process: &Process, at: &str, daemons: &[Pid], is_queued: bool) -> Finding {
+    let view = rules.view;
+    let (pid, name, who) = (process.pid, view.name(process.pid), view.names(daemons));
+    let age = view.age_ms(process);
+    let below: Vec<Pid> = view
+        .after
+        .processes()
+        .filter(|other| other.state != State::Zombie && other.pid != pid && !view.after.tree.contains_key(&other.pid))
+        .filter(|other| daemons.iter().any(|daemon| view.after.descends(other.pid, *daemon)))
+        .map(|other| other.pid)
+        .collect();
+    let found = best(below.into_iter().map(|pid| rules.explain(pid)).collect());
+    let taken = if is_queued { ", which has not taken its connection yet" } else { "" };
+    let text = format!("{name} waits for an answer of {who} at {at}{taken}, for {} at most", duration(age));
+    match found {
+        // what it waits for says more than that it is asked
+        Some(found) if found.verdict == Verdict::Hung && found.rank >= rank::LIKELY => {
+            let because = format!("{name} waits for an answer of {who} at {at}; {}", found.because);
+            found.because(because)
+        }
+        Some(found) if daemons.is_empty() || found.verdict == Verdict::Working || found.rank >= rank::CLOCK => {
+            let text = format!("{text}: {}", found.sentence);
+            let ends = if found.ends.is_empty() { "its answer".to_owned() } else { found.ends };
+            Finding::waiting(pid, "daemon", rank::CLOCK, text).ends(ends)
+        }
+        found => {
+            let does = found.map(|found| format!(": {}", found.sentence)).unwrap_or_default();
+            let ends = format!("its answer; from outside: {}", super::end_it(view, pid));
+            let finding = Finding::hung(pid, "peer-silent", "E2", format!("{text}{does}")).ends(ends);
+            finding
+                .because("for how long it has been asked cannot be seen, at most as long as the asker lives")
+                .after(age, SILENT_MS)
+        }
+    }
+}
