@@ -94,13 +94,15 @@ def has(word):
 
 
 def stat(pid):
-    """A process's parent, session, state, ticks of processor time and start; None if it has ended."""
+    """A process's parent, session, whether it is over, ticks of processor time and start; None if it has ended."""
     try:
         with open(f'/proc/{pid}/stat', 'rb') as f:
             words = f.read().rpartition(b') ')[2].split()
     except OSError:
         return None
-    return {'state': words[0].decode(), 'parent': int(words[1]), 'session': int(words[3]),
+    # A first thread that has ended is a zombie too; the process is over when no other thread of it is left.
+    over = words[0] in b'ZX' and int(words[17]) <= 1
+    return {'over': over, 'parent': int(words[1]), 'session': int(words[3]),
             'ticks': sum(map(int, words[11:15])), 'start': int(words[19])}
 
 
@@ -123,7 +125,7 @@ def marked(pid, mark):
 def read_end(pid):
     """Whether a process is over: gone, or a zombie."""
     is_ = stat(pid)
-    return is_ is None or is_['state'] in 'ZX'
+    return is_ is None or is_['over']
 
 
 class Tree:
@@ -179,7 +181,7 @@ class Tree:
         """What grows when any process of the tree runs."""
         found = {}
         for pid, is_ in self.members().items():
-            if is_['state'] in 'ZX':
+            if is_['over']:
                 continue
             switches = 0
             try:
@@ -197,7 +199,7 @@ class Tree:
         for round_ in range(200):
             if round_ in (0, 40) and clean.exists():
                 subprocess.run(['bash', str(clean)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30)
-            left = [pid for pid, is_ in self.members().items() if is_['state'] not in 'ZX']
+            left = [pid for pid, is_ in self.members().items() if not is_['over']]
             self.run.poll()
             if not left:
                 break
