@@ -125,6 +125,8 @@ def write(folder, count, seed, lib):
         program, ends = Program(rng), rng.random() < .7
         words = program.part(rng.randrange(4), ends)
         more = '' if ends else f'# cause: {program.cause}\n# moves: a part of it may look again\n'
+        if program.cause == 'fifo' and not ends:
+            more += '# verdict: HUNG WAITING\n'
         needs = {INTERPRETERS[name.rpartition('.')[2]] for name in program.files} | {'flock', 'timeout', 'setsid'}
         text = CASE.format(truth='healthy' if ends else 'hung', number=number, seed=seed, files=program.files, words=words,
                            first=program.first, more=f'{more}# needs: {" ".join(sorted(needs))}\n')

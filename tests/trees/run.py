@@ -30,7 +30,7 @@ import random_trees  # noqa: E402: the folder stays free of compiled files
 
 HERE = Path(__file__).resolve().parent
 INTERPRETERS = {'.sh': ['bash'], '.py': [sys.executable], '.js': ['node']}
-FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain', 'not'}
+FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain', 'not', 'unseen'}
 # How long a case may take to reach its state, a hung tree to be called so, and a healthy one to end; seconds.
 READY, NAMED, END = 120, 75, 240
 LOOKS = (0, 1, 4)
@@ -283,10 +283,10 @@ def judge_healthy(case, options, pid, tree):
             return Result(case, 'failed', fault, 'error', said[-1] if said else None)
         verdict, sure, text, closed = reading(answer)
         said.append(short(verdict, sure, text, closed))
-        if verdict == 'HUNG':
+        if verdict == 'HUNG' and not ('unseen' in case.fields and sure not in ('certain', 'proved')):
             fault = 'false certain' if sure == 'certain' or sure == 'proved' or closed else 'false HUNG'
             return Result(case, 'failed', said[-1], fault, said[-1])
-        if closed or 'nothing can end it' in text:
+        if 'unseen' not in case.fields and (closed or 'nothing can end it' in text):
             return Result(case, 'failed', said[-1], 'false certain', said[-1])
         if read_end(pid):
             break

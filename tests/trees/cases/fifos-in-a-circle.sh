@@ -1,4 +1,5 @@
 # truth: hung
+# verdict: HUNG WAITING
 # cause: fifo|each other
 # about: two commands open two FIFOs in the opposite order: each waits for the other's second open (fifo(7))
 . "${0%/*}/lib/tree.sh"

@@ -1,4 +1,5 @@
 # truth: hung
+# verdict: HUNG WAITING
 # cause: fifo
 # needs: ed
 # about: a line editor's commands come from a FIFO which its own shell keeps open for writing and never writes
