@@ -8,7 +8,6 @@ mkdir home
 echo 'source <(python3 -c "input(\"Share usage data? [y/N] \")")' >home/.bashrc
 HOME=$D/home DO='{"tools":[{"cmd":["bash","-i","-c","ls"],"stdio":["pipe","pipe","pipe"]}]}' agent claude -p go &
 A=$!
-await below $A python3
-await in_call "$CHILD" read
+await waits_below $A python3 read
 ready $A
 wait $A

@@ -18,7 +18,6 @@ S
 await test -S docker.sock
 DO='{"tools":[["bash","-c",". \"$LIB/tree.sh\"; named docker python3 client.py"]]}' agent claude -p go </dev/null &
 A=$!
-await below $A python3
-await in_call "$CHILD" recv
+await waits_below $A python3 recv
 ready $A
 wait $A

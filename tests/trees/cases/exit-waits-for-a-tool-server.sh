@@ -12,7 +12,6 @@ S
 named claude python3 agent.py -p go </dev/null &
 A=$!
 await in_call $A wait
-await below $A node
-await in_call "$CHILD" epoll
+await waits_below $A node epoll
 ready $A
 wait $A

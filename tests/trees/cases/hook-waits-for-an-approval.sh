@@ -17,7 +17,6 @@ S
 chmod +x hook.sh
 DO='{"tools":[{"cmd":["./hook.sh"],"stdio":["pipe","pipe","pipe"]}]}' agent claude -p go </dev/null &
 A=$!
-await below $A python3
-await in_call "$CHILD" recv
+await waits_below $A python3 recv
 ready $A
 wait $A

@@ -1,4 +1,5 @@
 # truth: hung
+# verdict: HUNG WAITING
 # cause: fifo
 # needs: unshare root
 # about: the first process of a PID namespace waits for a child that opens a FIFO which nobody else has open (fifo(7))

@@ -1,5 +1,6 @@
 # truth: hung
-# cause: fifo
+# verdict: HUNG WAITING
+# cause: fifo|standard input|stdin
 # needs: ed
 # about: a line editor's commands come from a FIFO which its own shell keeps open for writing and never writes
 . "${0%/*}/lib/tree.sh"

@@ -5,7 +5,6 @@
 . "${0%/*}/lib/tree.sh"
 sh -c 'python3 -c "import os; r, w = os.pipe(); os.read(r, 1)"; true' &
 P=$!
-await below $P python3
-await in_call "$CHILD" read
+await waits_below $P python3 read
 ready $P
 wait $P

@@ -4,7 +4,6 @@
 . "${0%/*}/lib/tree.sh"
 bash -c '(sleep "$SECS"; echo hello) | sh -c "read line; exit 0"' &
 P=$!
-await below $P sh
-await in_call "$CHILD" read
+await waits_below $P sh read
 ready $P
 wait $P

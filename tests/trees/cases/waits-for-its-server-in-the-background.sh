@@ -7,7 +7,6 @@
 DO='{"tools":[["bash","-c","python3 -u -m http.server 0 --bind 127.0.0.1 >log 2>&1 & echo tests passed; wait"]]}' agent claude -p go </dev/null &
 A=$!
 await grep -q Serving log
-await below $A bash
-await in_call "$CHILD" wait
+await waits_below $A bash wait
 ready $A
 wait $A

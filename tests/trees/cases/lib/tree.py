@@ -187,7 +187,6 @@ while True:
 DRIVER = """
 import os, subprocess, sys, tempfile
 a, b = os.pipe(); c, d = os.pipe()
-for fd in (a, b, c, d): assert fd > 4 or True
 def place():
     e, f = os.dup(a), os.dup(d); e, f = (os.dup2(e, 20), os.dup2(f, 21)); os.dup2(20, 3); os.dup2(21, 4)
     os.closerange(5, 30)
@@ -196,7 +195,8 @@ os.close(a); os.close(d)
 if len(sys.argv) > 2:
     os.write(b, b"Page.navigate"); os.read(c, 99)
     os.close(b); sys.exit(p.wait())
-print("idle", flush=True); sys.stdin.read(); os.close(b); p.wait()
+import socket
+s = socket.socket(socket.AF_UNIX); s.bind("driver"); s.listen(5); s.accept(); os.close(b); p.wait()
 """
 
 
@@ -205,7 +205,7 @@ def browser(page):
     import subprocess
     import threading
     words = [sys.executable, '-c', DRIVER, BROWSER] + ([str(page)] if page else [])
-    p = subprocess.Popen(words, stdin=subprocess.PIPE if page is None else subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=D)
+    p = subprocess.Popen(words, stdin=subprocess.DEVNULL, cwd=D)
     until(os.path.exists, os.path.join(D, 'idle'))
     return p
 
@@ -223,7 +223,7 @@ def frozen(root, seconds):
     with open(f'{group}/cgroup.freeze', 'w') as f:
         f.write('1')
     until(lambda: 'frozen 1' in open(f'{group}/cgroup.events').read())
-    ready(p.pid)
+    ready(p.pid if seconds is None else os.getpid())
     if seconds is None:
         signal.pause()
     time.sleep(seconds)

@@ -33,6 +33,10 @@ in_call() {
 below() {
     CHILD=$(python3 -S "$LIB/tree.py" below "$@")
 }
+# waits_below PID NAME CALL…: the process of this name below PID is in one of these system calls.
+waits_below() {
+    below "$1" "$2" && in_call "$CHILD" "${@:3}"
+}
 # gone PID: the process has ended, or is a zombie.
 gone() {
     ! [ -e "/proc/$1" ] || state "$1" Z
@@ -66,9 +70,8 @@ show() {
     shift 2
     "$@" &
     P=$!
-    if [ "$name" = . ]; then CHILD=$P; else await below $P "$name"; fi
     # shellcheck disable=SC2086: several calls may be named
-    await in_call "$CHILD" $call
+    if [ "$name" = . ]; then await in_call $P $call; else await waits_below $P "$name" $call; fi
     ready $P
     wait $P
     exit $?
