@@ -4,7 +4,8 @@
 
 use crate::commands::{
     agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, record,
-    report, reproduce, run, score, select, show, site, supervise, torture, tune, upstream, why, wrapper,
+    report, reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why,
+    wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::terminal::{self, Said};
@@ -76,6 +77,7 @@ enum Command {
     Why(why::Why),
     Explain(explain::Explain),
     Supervise(supervise::Supervise),
+    Warp(warp::Warp),
     Wrapper(wrapper::Wrapper),
     /// Run the matrix again and again: one digest a cell.
     #[command(hide = true)]
@@ -136,6 +138,7 @@ pub fn main() -> ExitCode {
     let command = match args.command {
         // its exit codes are its command's
         Command::Supervise(supervise) => return supervise.run(),
+        Command::Warp(warp) => return warp.run(),
         command => command,
     };
     match self::command(command) {
@@ -171,7 +174,7 @@ fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
 /// The commands by what they are for, as the help shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
-    ("Test", &["run", "show", "list", "strategies", "score", "merge", "report", "wrapper", "path"]),
+    ("Test", &["run", "show", "list", "strategies", "score", "merge", "report", "wrapper", "path", "warp"]),
     (
         "Write",
         &["new", "check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"],
@@ -315,6 +318,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         Command::Path(path) => path.run(&mut out),
         Command::Report(report) => report.run(&mut out),
         Command::Wrapper(wrapper) => wrapper.run(&mut out),
+        Command::Warp(_) => Err(CommandError::Fault("warp runs by itself".to_owned())),
         Command::Supervise(_) => Err(CommandError::Fault("supervise runs by itself".to_owned())),
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),

@@ -32,6 +32,7 @@ pub mod supervise;
 pub mod torture;
 pub mod tune;
 pub mod upstream;
+pub mod warp;
 pub mod why;
 pub mod wrapper;
 

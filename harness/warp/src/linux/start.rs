@@ -61,25 +61,20 @@ pub fn start(mut command: Command, seed: Option<u64>, mask: Option<sigset_t>) ->
     }
     if !shows_wait_channel(pid) {
         sys::kill(pid, libc::SIGKILL);
-        while sys::await_event(pid).is_some_and(|status| libc::WIFSTOPPED(status)) {
-            sys::resume(pid, 0);
-        }
+        drop(to_child);
+        abandon(pid, starter);
         return Err(Error::NoWaitChannels);
     }
     to_child.write_all(&[0])?;
     // up to exec nothing is counted
     loop {
-        let Some(status) = sys::await_event(pid) else {
-            return Err(failed(starter, io::ErrorKind::NotFound.into()));
-        };
-        if !libc::WIFSTOPPED(status) {
+        let Some(status) = sys::await_stop(pid) else {
             return Err(failed(starter, io::ErrorKind::Interrupted.into()));
-        }
+        };
         match status >> 16 {
-            libc::PTRACE_EVENT_EXEC => return Ok(Started { pid, child: starter }),
-            libc::PTRACE_EVENT_EXIT => {
-                sys::detach(pid);
-                return Err(failed(starter, io::ErrorKind::NotFound.into()));
+            libc::PTRACE_EVENT_EXEC => {
+                sys::report_end(pid);
+                return Ok(Started { pid, child: starter });
             }
             0 => sys::resume(pid, libc::WSTOPSIG(status)),
             _ => sys::resume(pid, 0),

@@ -30,17 +30,17 @@ fn ptrace(request: c_uint, tid: i32, address: usize, data: usize) -> i64 {
     unsafe { libc::ptrace(request, tid, address, data) as i64 }
 }
 
-/// Begins to trace a process. It goes on running.
+/// Begins to trace a process. It goes on running. It does not stop at its end until [`report_end`] was called.
 pub fn seize(pid: i32) -> io::Result<()> {
-    match ptrace(libc::PTRACE_SEIZE, pid, 0, OPTIONS as usize) {
+    match ptrace(libc::PTRACE_SEIZE, pid, 0, (OPTIONS & !libc::PTRACE_O_TRACEEXIT) as usize) {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// Ends tracing of a stopped thread.
-pub fn detach(tid: i32) {
-    ptrace(libc::PTRACE_DETACH, tid, 0, 0);
+/// Lets a stopped thread stop once more at its end.
+pub fn report_end(tid: i32) {
+    ptrace(libc::PTRACE_SETOPTIONS, tid, 0, OPTIONS as usize);
 }
 
 /// Lets a stopped thread run to its next event, with a signal unless that is 0.
@@ -128,14 +128,22 @@ pub fn wait() -> Option<(i32, c_int)> {
     (pid > 0).then_some((pid, status))
 }
 
-/// Waits for the next event of one tracee and leaves it there: `None` if there is none.
-pub fn await_event(pid: i32) -> Option<c_int> {
-    let mut status = 0;
+/// Waits for the next stop of one tracee. `None` if it has ended: its end is left for another thread to wait for.
+pub fn await_stop(pid: i32) -> Option<c_int> {
     loop {
-        // SAFETY: `status` outlives the call.
-        let found = unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) };
-        if found == pid {
-            return Some(status);
+        // SAFETY: both structures outlive the calls; `info` is filled in if the call succeeds.
+        unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
+            if libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut info, flags) == 0 {
+                if matches!(info.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) {
+                    return None;
+                }
+                let mut status = 0;
+                if libc::waitpid(pid, &raw mut status, libc::__WALL) == pid {
+                    return Some(status);
+                }
+            }
         }
         if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return None;

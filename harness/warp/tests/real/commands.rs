@@ -90,7 +90,7 @@ const CASES: &[Case] = &[
         words: &[
             "expect",
             "-c",
-            "set timeout 600; log_user 0; spawn bash --norc -c {read -p {name? } x; sleep 100000}; \
+            "set timeout 600; log_user 0; spawn bash --norc -c {read -p \"name? \" x; sleep 100000}; \
              expect {name? } {send bob\\r}; expect never {puts never} timeout {puts over}",
         ],
         code: 0,

@@ -7,6 +7,8 @@
 fn main() {}
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod book;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod commands;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod edge;
@@ -30,6 +32,7 @@ fn main() {
         return run_program(name, arguments);
     }
     let mut trials = commands::trials();
+    trials.extend(book::trials());
     trials.extend(edge::trials());
     trials.extend(limits::trials());
     trials.extend(looks::trials());
