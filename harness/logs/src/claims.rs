@@ -17,6 +17,8 @@ pub enum Claim {
     Killed,
     /// It was ended because it did not move.
     Hung,
+    /// A wrapper's breaker ended it.
+    Breaker,
     /// It exited with this code.
     Exited(i64),
     /// It is an error.
@@ -54,8 +56,14 @@ pub fn of_line(line: &str) -> Option<Claim> {
     }
     // what a terminal echoes comes right after what was printed
     let echoed = low.strip_suffix("^c").is_some_and(|before| !before.ends_with(' '));
-    if echoed || has(&INTERRUPTS) {
+    let goes_on = has(&["retry", "reconnect", "resum", "warning", "will be", "if interrupted"]);
+    let stops = has(&["interrupted", "interrupting", "cancelled", "canceled", "cancelling", "sigint", "ctrl-c", "ctrl+c"]);
+    let stops = stops && wrapper && has(&OF_RUN) || has(&["manual_interrupt", "manual interrupt", "user_interrupt"]);
+    if echoed || has(&INTERRUPTS) || stops && !goes_on {
         return Some(Claim::Interrupted);
+    }
+    if low.contains("breaker") && has(&["open", "trip", "halt", "stop", "exit", "trigger"]) && !goes_on && wrapper {
+        return Some(Claim::Breaker);
     }
     if has(&LIMITS) {
         return Some(Claim::Limit);
@@ -67,7 +75,9 @@ pub fn of_line(line: &str) -> Option<Claim> {
             code => Claim::Exited(code),
         });
     }
-    if matches!(low.as_str(), "killed" | "terminated" | "hangup") || has(&["signal: killed", "signal: terminated"]) {
+    if matches!(low.as_str(), "killed" | "terminated" | "hangup") || has(&SIGNALS)
+        || wrapper && !goes_on && has(&["killing", "sigkill", "sigterm", "forcibly stop", "force-stop", "forcing stop"])
+    {
         return Some(Claim::Killed);
     }
     if has(&STATS) || wrapper && has(&["completed successfully", "finished successfully"]) {
@@ -116,6 +126,14 @@ const INTERRUPTS: [&str; 7] = [
     "cancelled by user",
     "the operation was canceled",
 ];
+/// What is ended, in the words of those who end it.
+const OF_RUN: [&str; 16] = [
+    "loop", "run", "session", "agent", "user", "job", "workflow", "execution", "process", "build", "task", "manual", "signal",
+    "operation", "iteration", "received",
+];
+/// What says that a signal ended something.
+const SIGNALS: [&str; 5] =
+    ["signal: killed", "signal: terminated", "oomkilled", "out of memory: killed process", "killed by signal"];
 const LIMITS: [&str; 12] = [
     "hit your usage limit",
     "reached your usage limit",
@@ -170,6 +188,13 @@ mod tests {
             ("Total duration (wall): 18.2s", Some(Claim::Completed)),
             ("the server was idle for long", None),
             ("2026-04-02T17:01:44.000Z ERROR codex_core: idle timeout waiting for SSE", None),
+            ("[2026-02-25 09:43:40] [INFO] loop interrupted. Cleaning up...", Some(Claim::Interrupted)),
+            ("12:01:07 job was cancelled", Some(Claim::Interrupted)),
+            ("12:01:07 stream cancelled, retrying", None),
+            ("the run is interrupted by nothing", None),
+            ("[WARN] circuit breaker opened after 3 loops", Some(Claim::Breaker)),
+            ("level=info ts=2026-04-02T17:01:44Z msg=\"sending SIGTERM to 41\"", Some(Claim::Killed)),
+            ("10:00:09 agent: no output for 900s, killing it", Some(Claim::Hung)),
             ("Press ^C", None),
             ("working...^C", Some(Claim::Interrupted)),
             ("", None),

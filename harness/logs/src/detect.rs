@@ -4,7 +4,7 @@
 
 use crate::format::Format;
 use crate::lines::Elements;
-use crate::read::{RECOGNISED, pi};
+use crate::read::{RECOGNISED, events, pi};
 use serde_json::Value;
 
 /// How much of a log is looked at.
@@ -13,6 +13,11 @@ pub const PROBE_BYTES: usize = 256 << 10;
 /// What the whole lines at a log's begin say of its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Votes {
+    /// Lines of stream-json that only Claude Code writes, and those that it does not write.
+    own: u32,
+    foreign: u32,
+    /// Lines that name another agent's release.
+    others_release: u32,
     each: [u32; Format::ALL.len()],
     /// Lines that fit no format although they should.
     others: u32,
@@ -29,11 +34,24 @@ impl Votes {
             if head.len() >= PROBE_BYTES { memchr::memrchr(b'\n', head).unwrap_or(head.len()) } else { head.len() };
         let lines = head[..whole].split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         for line in lines.take(VOTERS) {
-            match of_line(line) {
+            let value = of_json(line);
+            if let Some(value) = &value {
+                votes.own += u32::from(events::is_claudes_own(value));
+                votes.foreign += u32::from(events::is_foreign(value));
+                votes.others_release += u32::from(events::names_another(value));
+            }
+            match value.map_or_else(|| of_text(line), |value| of_value(&value)) {
                 Some(format) => votes.each[format as usize] += 1,
                 None if is_logged(line) => {}
                 None => votes.others += 1,
             }
+        }
+        // another agent's stream-json, which is like Claude Code's
+        let claude = votes.each[Format::Claude as usize];
+        let others = votes.each[Format::Events as usize];
+        if claude > 0 && (votes.others_release > 0 || votes.own == 0 && (votes.foreign > 0 || others > 0)) {
+            votes.each[Format::Claude as usize] = 0;
+            votes.each[Format::Events as usize] += claude;
         }
         votes
     }
@@ -94,7 +112,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         return None;
     }
     // a header decides
-    if of_line(first) == Some(Format::Asciicast) {
+    if of_json(first).and_then(|value| of_value(&value)) == Some(Format::Asciicast) {
         return Some(Format::Asciicast);
     }
     let votes = Votes::of(head);
@@ -219,11 +237,21 @@ fn of_values(head: &[u8]) -> Option<Format> {
     values.take(5).map_while(Result::ok).find_map(|value| of_value(&value))
 }
 
-fn of_line(line: &[u8]) -> Option<Format> {
+/// The JSON object that a line is.
+fn of_json(line: &[u8]) -> Option<Value> {
+    let is_object = line.starts_with(b"{") && !crate::read::too_deep(line);
+    is_object.then(|| serde_json::from_slice(line).ok()).flatten()
+}
+
+/// The format that a line of text is of.
+fn of_text(line: &[u8]) -> Option<Format> {
+    if line.starts_with(b"{") {
+        return None;
+    }
     if line.starts_with(b"data:") || line.starts_with(b"event:") {
         return Some(Format::OpencodeEvents);
     }
-    if !line.starts_with(b"{") {
+    {
         let text = std::str::from_utf8(&line[..line.len().min(200)]).ok()?;
         if text.contains('\t') && crate::read::time::parse(text.split('\t').next()?).is_some() {
             return Some(Format::Plain);
@@ -235,12 +263,14 @@ fn of_line(line: &[u8]) -> Option<Format> {
         let first = words.next()?;
         let first = if matches!(first, "O" | "I" | "H" | "S") { words.next()? } else { first };
         let timing = first.contains('.') && first.parse::<f64>().is_ok() && words.next()?.parse::<u64>().is_ok();
-        return (timing && words.next().is_none()).then_some(Format::Script);
+        if timing && words.next().is_none() {
+            return Some(Format::Script);
+        }
+        // a message with its time or its direction in front
+        let begin = text.find('{')?;
+        let value = of_json(line.get(begin..)?)?;
+        crate::read::rpc::is_message(&value).then_some(Format::Events)
     }
-    if crate::read::too_deep(line) {
-        return None;
-    }
-    of_value(&serde_json::from_slice(line).ok()?)
 }
 
 /// The format that a JSON line is of.
@@ -274,6 +304,7 @@ pub fn of_value(value: &Value) -> Option<Format> {
         {
             return Some(Format::ClaudeTranscript);
         }
+        "system" | "result" if events::is_foreign(value) => return Some(Format::Events),
         "system"
         | "assistant"
         | "user"
@@ -293,8 +324,12 @@ pub fn of_value(value: &Value) -> Option<Format> {
             None => {}
         }
     }
-    let classes = value["content"].is_array() || has("num_turns") && has("duration_ms");
-    classes.then_some(Format::Sdk)
+    let class = kind.is_empty() || kind.ends_with("Message");
+    let classes = value["content"].is_array() && !has("role") && class || has("num_turns") && has("duration_ms");
+    if classes {
+        return Some(Format::Sdk);
+    }
+    events::is_event(value).then_some(Format::Events)
 }
 
 fn of_value_of(inner: &Value) -> Option<Format> {

@@ -35,13 +35,15 @@ pub enum Format {
     OpencodeRows,
     /// What `copilot -p` prints.
     Copilot,
-    /// `timestamp<TAB>text`.
+    /// JSON lines of an agent that is not known: its events, or JSON-RPC.
+    Events,
+    /// Lines of text, with or without times.
     Plain,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 16] = [
+    pub const ALL: [Format; 17] = [
         Format::Claude,
         Format::ClaudeTranscript,
         Format::Sdk,
@@ -57,6 +59,7 @@ impl Format {
         Format::Pi,
         Format::OpencodeRows,
         Format::Copilot,
+        Format::Events,
         Format::Plain,
     ];
 
@@ -78,6 +81,7 @@ impl Format {
             Format::Pi => "pi",
             Format::OpencodeRows => "opencode-rows",
             Format::Copilot => "copilot",
+            Format::Events => "events",
             Format::Plain => "plain",
         }
     }
@@ -105,6 +109,7 @@ impl Format {
             Format::Pi => "pi's events (`--mode json`)",
             Format::OpencodeRows => "stored events of opencode",
             Format::Copilot => "what `copilot -p` printed",
+            Format::Events => "JSON lines of an agent",
             Format::Plain => "lines of text",
         }
     }

@@ -14,6 +14,7 @@ pub mod export;
 pub mod format;
 pub mod fuzz;
 pub mod guess;
+pub mod holes;
 pub mod limits;
 pub mod lines;
 pub mod mask;
@@ -24,6 +25,7 @@ pub mod report;
 pub mod spin;
 pub mod stated;
 pub mod story;
+pub mod teardown;
 pub mod utf16;
 pub mod verdict;
 
@@ -131,21 +133,32 @@ pub fn import(
     let mut head = Vec::new();
     from.by_ref().take(detect::PROBE_BYTES as u64).read_to_end(&mut head)?;
     if let Some(big) = utf16::mark(&head) {
-        let behind = Cursor::new(head.split_off(2)).chain(from);
-        return text(BufReader::new(utf16::Utf16::new(behind, big)), Vec::new(), options, progress);
+        let rest = Cursor::new(head.split_off(2)).chain(from);
+        return without_holes(BufReader::new(utf16::Utf16::new(rest, big)), options, progress);
     }
-    text(from, head, options, progress)
+    without_holes(Cursor::new(head).chain(from), options, progress)
 }
 
-/// Imports a log that is text, of which some was read.
-fn text(
-    mut from: impl BufRead,
-    mut head: Vec<u8>,
+/// Imports a log that is text, except for holes in it.
+fn without_holes(
+    from: impl BufRead,
     options: &Options,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Imported, ImportError> {
-    let more = (detect::PROBE_BYTES - head.len().min(detect::PROBE_BYTES)) as u64;
-    from.by_ref().take(more).read_to_end(&mut head)?;
+    let skipped = holes::Skipped::default();
+    let from = BufReader::new(holes::Holes::new(from, skipped.clone()));
+    text(from, &skipped, options, progress)
+}
+
+/// Imports a log that is text.
+fn text(
+    mut from: impl BufRead,
+    skipped: &holes::Skipped,
+    options: &Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, ImportError> {
+    let mut head = Vec::new();
+    from.by_ref().take(detect::PROBE_BYTES as u64).read_to_end(&mut head)?;
     if head.iter().all(u8::is_ascii_whitespace) {
         return Err(ImportError::Empty);
     }
@@ -187,6 +200,7 @@ fn text(
         }
     }
     reader.end(&mut story);
+    (story.took.nul_bytes, story.took.holes) = skipped.get();
     if story.took.total() == 0 {
         let why = story.took.unusable.iter().max_by_key(|(_, t)| t.count);
         let why = why.map_or_else(
@@ -199,7 +213,7 @@ fn text(
         return Err(ImportError::Nobodys { near });
     }
     let interrupted = stated::stated(&story).is_some_and(|stated| stated.claim == Claim::Interrupted);
-    if interrupted && !story.agent.kind.is_program() && story.ending.result.is_none() {
+    if interrupted && !guess::was_silent(&story) && !story.agent.kind.is_program() && story.ending.result.is_none() {
         story.note(None, Note::Stop { session: String::new() });
     }
     let guess = guess::guess(&story, options.said);

@@ -22,8 +22,10 @@ pub enum Kind {
     Amp,
     /// pi.
     Pi,
-    /// Copilot CLI.
+    /// Copilot CLI, as text.
     Copilot,
+    /// An agent that is not known: its events are.
+    Other,
 }
 
 impl Kind {
@@ -53,6 +55,7 @@ impl Kind {
             Kind::Amp => "Amp",
             Kind::Pi => "pi",
             Kind::Copilot => "Copilot CLI",
+            Kind::Other => "an agent",
         }
     }
 }
@@ -256,6 +259,24 @@ pub enum Note {
         aborted: bool,
         /// What it says of it.
         text: String,
+    },
+    /// A run or a turn ended, and the event does not say how.
+    Unclear {
+        /// The session.
+        session: String,
+        /// The event's kind.
+        kind: String,
+    },
+    /// A task in the background begins, or is over.
+    Task {
+        /// Its id.
+        id: String,
+        /// The call that started it; also an id of it.
+        call: Option<String>,
+        /// What it does.
+        description: String,
+        /// It is over.
+        over: bool,
     },
     /// A client's prompt request has no response, or a whole one.
     Post {

@@ -19,6 +19,10 @@ pub struct Took {
     pub taken: BTreeMap<String, u64>,
     /// Events that say nothing about the run (catalogues, heartbeats), by kind.
     pub passed_over: BTreeMap<String, u64>,
+    /// NUL bytes that were skipped.
+    pub nul_bytes: u64,
+    /// The places in which they were.
+    pub holes: u64,
     /// What could not be used, by reason.
     pub unusable: BTreeMap<String, Trouble>,
 }

@@ -6,6 +6,7 @@
 use crate::claims::{Claim, of_line};
 use crate::note::Kind;
 use crate::story::Story;
+use crate::teardown;
 use rehang_scenario::prompt;
 
 /// A claim and its line.
@@ -27,16 +28,24 @@ pub fn stated(story: &Story) -> Option<Stated> {
     let after = story.heard();
     let short = story.output.before == 0 && story.output.latest().count() <= SHORT_LINES;
     let latest = story.output.latest().filter(|line| line.order > after).take(LATEST);
-    let (mut cause, mut follows) = (None, None);
-    for (place, line) in latest.enumerate() {
+    let (mut cause, mut follows): (Option<Stated>, Option<Stated>) = (None, None);
+    let mut places = 0;
+    for line in latest {
+        // the lines of an end that somebody made are cut off: what was before them is judged
+        let place = places;
+        places += usize::from(!teardown::is_end(&line.text));
         let Some(claim) = of_line(&line.text) else { continue };
         let found = Stated { claim, line: line.text.trim().to_owned() };
         match claim {
             Claim::Completed | Claim::Exited(0) if cause.is_none() && follows.is_none() => return Some(found),
+            // nothing ran any more
+            Claim::Completed | Claim::Exited(0) if place == 0 && !is_of_its_silence(cause.as_ref()) => {
+                return Some(found);
+            }
             // what came before a good end belongs to another run
             Claim::Completed | Claim::Exited(0) => break,
             Claim::Limit => return Some(found),
-            Claim::Hung | Claim::WallClock | Claim::Interrupted => cause = cause.or(Some(found)),
+            Claim::Hung | Claim::WallClock | Claim::Interrupted | Claim::Breaker => cause = cause.or(Some(found)),
             Claim::Killed | Claim::Exited(_) => follows = follows.or(Some(found)),
             Claim::Error if place == 0 && short && story.agent.kind == Kind::Program => {
                 follows = follows.or(Some(found));
@@ -45,6 +54,11 @@ pub fn stated(story: &Story) -> Option<Stated> {
         }
     }
     cause.or(follows)
+}
+
+/// Whether what ended it says that it did not move, or ran too long: then it did not end by itself before.
+fn is_of_its_silence(cause: Option<&Stated>) -> bool {
+    cause.is_some_and(|cause| matches!(cause.claim, Claim::Hung | Claim::WallClock))
 }
 
 /// Whether a shell's own prompt is back at the end of what was printed: what it ran is over.

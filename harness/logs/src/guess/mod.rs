@@ -6,6 +6,7 @@
 mod open;
 mod over;
 mod program;
+mod waits;
 
 pub use self::program::ticking;
 
@@ -17,8 +18,9 @@ use crate::note::Calls;
 use crate::read::BREAKS_OFF;
 use crate::stated;
 use crate::story::{Call, Session, Story, What};
+use crate::teardown;
 use crate::verdict::{Said, Verdict};
-use rehang_scenario::text::duration;
+use rehang_scenario::text::{counted, duration};
 use serde::Serialize;
 
 /// What the drafted scenario does.
@@ -159,10 +161,61 @@ pub fn guess(story: &Story, said: Said) -> Guess {
         (silent, Some(ms)) => Some(silent.unwrap_or(0).saturating_add(ms)),
         (silent, None) => silent,
     };
+    told_beside(story, &mut found);
     if found.end == End::Stopped && !story.agent.kind.is_stopped_from_outside() {
         found.end = End::Failed;
     }
     found
+}
+
+/// Adds what is said of every log: tasks that never ended, lines of an end that somebody made, the longest silence, what
+/// was skipped.
+fn told_beside(story: &Story, found: &mut Guess) {
+    if found.end == End::Completed {
+        for task in open_tasks(story) {
+            found.because.push(format!("but nothing says that this ended: {}", quoted(&task)));
+        }
+    }
+    if let (_, Some(torn)) = teardown::cut(story) {
+        let line = quoted(&torn.text);
+        if !found.because.iter().any(|why| why.contains(&line)) {
+            found.because.push(format!("what came last is somebody's, who ended it: {line}"));
+        }
+    }
+    let silent = story.clock.silent_ms().unwrap_or(0);
+    if let Some((longest, after)) = story.clock.longest_ms().filter(|(ms, _)| *ms >= 1_000)
+        && (longest > silent || !found.verdict.drafts_a_hang())
+    {
+        let after = if after.is_empty() { String::new() } else { format!(", after {after}") };
+        found.because.push(format!("its longest silence was {}{after}", duration(longest)));
+    }
+    if story.took.nul_bytes > 0 {
+        let (bytes, holes) = (counted(story.took.nul_bytes, "NUL byte"), counted(story.took.holes, "place"));
+        found.because.push(format!("{bytes} in {holes} were skipped: a hole in the file"));
+    }
+}
+
+/// What was started in the background and has not ended, and calls without a result, in words.
+pub fn open_tasks(story: &Story) -> Vec<String> {
+    let root = story.root().unwrap_or_default();
+    let mut all: Vec<String> = story
+        .tasks
+        .iter()
+        .map(|(id, _, description, _)| if description.is_empty() { format!("task {id}") } else { description.clone() })
+        .collect();
+    let of_tree = story.sessions.iter().filter(|(id, _)| story.root_of(id) == root);
+    for call in of_tree.flat_map(|(_, session)| calls(session)).filter(|call| call.told.is_none()) {
+        if !story.tasks.iter().any(|(_, of, ..)| of.as_ref() == Some(&call.id)) {
+            all.push(words(&call.does));
+        }
+    }
+    all.truncate(limits::LIST);
+    all
+}
+
+/// Whether it was silent for so long before its end that it may have hung, by the log's own clock.
+pub(crate) fn was_silent(story: &Story) -> bool {
+    story.clock.silent_ms().is_some_and(|ms| ms >= limits::SILENT_MS)
 }
 
 /// What is said of a log without a terminal event, and why.
@@ -204,7 +257,10 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             Verdict::Hung
         }
         _ => {
-            because.push("no terminal event is in it: killed, crashed or hung, the log cannot tell".to_owned());
+            because.push(match &story.ending.unclear {
+                Some(kind) => format!("its last event of an end says neither that it went well nor that it failed: {}", quoted(kind)),
+                None => "no terminal event is in it: killed, crashed or hung, the log cannot tell".to_owned(),
+            });
             Verdict::EndedOpen
         }
     };
@@ -213,7 +269,13 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             because.push(format!("a wall clock ended it: {}", quoted(&stated.line)));
         }
         Some(stated) if stated.claim == Claim::Killed => {
-            because.push(format!("a signal ended it: {}", quoted(&stated.line)))
+            because.push(format!("a signal ended it: {}", quoted(&stated.line)));
+        }
+        Some(stated) if stated.claim == Claim::Interrupted => {
+            because.push(format!("somebody interrupted it: {}", quoted(&stated.line)));
+        }
+        Some(stated) if stated.claim == Claim::Breaker => {
+            because.push(format!("a breaker ended it: {}", quoted(&stated.line)));
         }
         _ => {}
     }
@@ -300,8 +362,14 @@ fn agent(story: &Story, root: &str, said: Said) -> Guess {
             Claim::Completed | Claim::Exited(0) => return ended(End::Completed, "F2", &quoted),
             Claim::Limit | Claim::Error | Claim::Exited(_) => return over::failed(story, root, &quoted),
             Claim::Interrupted if story.ending.stopped.is_some() => return ended(End::Stopped, "F4", &quoted),
-            Claim::Interrupted | Claim::WallClock | Claim::Killed | Claim::Hung => {}
+            Claim::Interrupted | Claim::WallClock | Claim::Killed | Claim::Hung | Claim::Breaker => {}
         }
+    }
+    // what it printed after its last event
+    let (before, _) = teardown::cut(story);
+    let latest: Vec<_> = before.into_iter().filter(|line| line.order > story.heard()).collect();
+    if let Some(waits) = waits::at_end(&latest) {
+        return waits;
     }
     let mut found = open::open(story, root);
     if story.ending.result.is_some() {

@@ -28,6 +28,11 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
     if let Some(over) = transcript.then(|| transcript_over(story, session, root, likely)).flatten() {
         return Some(over);
     }
+    // its last event, and nothing that came after it
+    let fails = matches!(story.agent.kind, Kind::Gemini | Kind::Other | Kind::Codex) && story.ending.unclear.is_none();
+    if let Some(why) = session.failed.as_ref().filter(|_| fails && story.ending.exit.is_none()) {
+        return Some(failed(story, root, &format!("its last event is an error: {}", quoted(why))));
+    }
     if story.agent.kind != Kind::Opencode {
         return Some(
             match story.ending.exit.filter(|code| !claims::is_kill(*code) || story.ending.stopped.is_some())? {

@@ -3,11 +3,12 @@
 //! Invariant: a mechanism is named only if the last words on the screen are a prompt, or if the same line, such as a
 //! spinner, comes again and again and nothing else happens for a minute.
 
-use super::{End, Guess, Hang, Sure, ended, found, quoted};
+use super::{End, Guess, Hang, Sure, ended, found, quoted, waits, was_silent};
 use crate::claims::{self, Claim};
 use crate::limits;
 use crate::spin;
 use crate::stated;
+use crate::teardown;
 use crate::story::Story;
 use crate::verdict::Said;
 use rehang_scenario::prompt;
@@ -20,13 +21,17 @@ pub(super) fn program(story: &Story, said: Said) -> Guess {
     if let Some(over) = over(story).filter(|_| !said.is_hung()) {
         return over;
     }
-    let text: Vec<&str> = story.output.lines.iter().rev().take(SCREEN_LINES).map(|line| line.text.as_str()).collect();
-    let text = text.into_iter().rev().collect::<Vec<_>>().join("\n");
+    let (before, _) = teardown::cut(story);
+    let from = before.len().saturating_sub(SCREEN_LINES);
+    let text = before[from..].iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
     let busy = text.to_lowercase().contains("esc to interrupt");
     if let Some(prompt) = prompt::at_end(&text).filter(|_| !busy) {
         let sure = if prompt.certain { Sure::Likely } else { Sure::Perhaps };
         let why = format!("{}: {}", prompt.because, quoted(prompt.words));
         return found(prompt.waits.mechanism(), sure, vec![why], Vec::new(), Hang::Program);
+    }
+    if let Some(waits) = waits::at_end(&before) {
+        return waits;
     }
     let ticks = ticking(story);
     let long = story.clock.silent_ms().is_some_and(|ms| ms >= limits::SILENT_MS);
@@ -56,9 +61,10 @@ fn over(story: &Story) -> Option<Guess> {
         let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
         match stated.claim {
             Claim::Completed | Claim::Exited(0) => return Some(ended(End::Completed, "F8", &quoted)),
-            Claim::Interrupted => return Some(ended(End::Stopped, "F4", &quoted)),
+            // somebody who interrupts what was silent for long does not tell whether it would have gone on
+            Claim::Interrupted if !was_silent(story) => return Some(ended(End::Stopped, "F4", &quoted)),
             Claim::Limit | Claim::Error | Claim::Exited(_) => return Some(ended(End::Failed, "M4", &quoted)),
-            Claim::WallClock | Claim::Killed | Claim::Hung => return None,
+            Claim::WallClock | Claim::Killed | Claim::Hung | Claim::Interrupted | Claim::Breaker => return None,
         }
     }
     stated::shell_is_back(story).then(|| {
@@ -70,7 +76,8 @@ fn over(story: &Story) -> Option<Guess> {
 /// The last line and the mean time between its last four occurrences, in milliseconds, if it came at least four times
 /// in a row. Lines that differ only in a spinner or in counted time are the same line.
 pub fn ticking(story: &Story) -> Option<(String, u64)> {
-    let mut last = story.output.lines.iter().rev();
+    let (before, _) = teardown::cut(story);
+    let mut last = before.into_iter().rev();
     let line = last.next()?;
     let still = spin::still(&line.text);
     let same: Vec<u64> =

@@ -4,6 +4,7 @@
 //! Invariant: the first root session is called `main`, the next ones `main 2`, …; a subagent's is its tool call's id.
 //! Of a log of several sessions the last one counts.
 
+use super::outcome::{of_word, outcome};
 use super::time;
 use super::{Sink, on, questions, some, text};
 use crate::Format;
@@ -243,6 +244,22 @@ impl Claude {
                 let status = value["error"]["status"].as_u64().or(value["error_status"].as_u64());
                 sink.note(Note::Retry { session, status: status.and_then(|s| u16::try_from(s).ok()) });
             }
+            task if task.starts_with("task_") => {
+                sink.take(&format!("system/{task}"));
+                let state = some(value, "status").or_else(|| some(&value["patch"], "status")).unwrap_or_default();
+                let ended = of_word(&state).is_some();
+                let over = task == "task_notification" && !matches!(state.as_str(), "running" | "pending")
+                    || matches!(task, "task_completed" | "task_ended" | "task_failed" | "task_stopped")
+                    || task == "task_updated" && ended;
+                if task == "task_started" || over {
+                    sink.note(Note::Task {
+                        id: text(value, "task_id").to_owned(),
+                        call: some(value, "tool_use_id"),
+                        description: some(value, "description").unwrap_or_default(),
+                        over,
+                    });
+                }
+            }
             hook @ ("hook_started" | "hook_response") => {
                 sink.take(&format!("system/{hook}"));
                 self.session(value, sink);
@@ -371,6 +388,11 @@ impl Claude {
         let error = text(value, "subtype") == "error_during_execution";
         let aborted = error && (value["is_error"] != true || sink.story.ending.stopped.is_some());
         let ok = value["is_error"] != true && !text(value, "subtype").starts_with("error");
+        let found = outcome(value);
+        if found.is_none() && !aborted {
+            return sink.note(Note::Unclear { session: self.root.clone(), kind: "result".to_owned() });
+        }
+        let ok = ok && found.is_none_or(|found| found.ok);
         let said = some(value, "result").unwrap_or_else(|| text(value, "subtype").to_owned());
         sink.note(Note::Result { ok, aborted, text: said });
         self.prompted = false;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: there is one session, [`THREAD`]; a line that is no event is what it says on stderr.
 
+use super::outcome::outcome;
 use super::time;
 use super::{Sink, some, text};
 use crate::note::{Calls, Form, Kind, Note};
@@ -14,6 +15,8 @@ pub const THREAD: &str = "thread";
 #[derive(Default)]
 pub struct Codex {
     begun: bool,
+    /// The latest event is an error.
+    error: Option<String>,
 }
 
 impl Codex {
@@ -26,6 +29,13 @@ impl Codex {
             return sink.note(Note::Prints { stderr: true, text: format!("{line}\n") });
         }
         super::json(bytes, sink, |value, sink| self.event(&value, sink));
+    }
+
+    /// The log is over.
+    pub fn end(&mut self, story: &mut crate::Story) {
+        if let Some(why) = self.error.take() {
+            story.note(None, Note::Failed { session: THREAD.to_owned(), why, aborted: false });
+        }
     }
 
     fn begin(&mut self, sink: &mut Sink<'_>) {
@@ -44,6 +54,7 @@ impl Codex {
         if is_rollout(value) {
             return Self::rollout(kind, &value["payload"], sink);
         }
+        self.error = None;
         let item = &value["item"];
         let id = some(item, "id").unwrap_or_default();
         match kind {
@@ -53,7 +64,10 @@ impl Codex {
                 sink.note(Note::Busy { session, busy: true });
             }
             "turn.completed" => {
-                sink.note(Note::Result { ok: true, aborted: false, text: String::new() });
+                // another agent's may say more
+                let failed = outcome(value).filter(|found| !found.ok);
+                let (ok, text) = (failed.is_none(), failed.map_or_else(String::new, |found| found.text));
+                sink.note(Note::Result { ok, aborted: false, text });
                 sink.note(Note::Busy { session, busy: false });
             }
             "turn.failed" | "error" => {
@@ -63,7 +77,8 @@ impl Codex {
                 } else if kind == "turn.failed" {
                     sink.note(Note::Result { ok: false, aborted: false, text: why });
                 } else {
-                    sink.note(Note::Failed { session, why, aborted: false });
+                    sink.note(Note::Alive);
+                    self.error = Some(why);
                 }
             }
             "item.started" | "item.updated" | "item.completed" => {

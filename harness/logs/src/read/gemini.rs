@@ -2,6 +2,7 @@
 //!
 //! Invariant: the session is called `main`; a result is the end.
 
+use super::outcome::outcome;
 use super::{Sink, flat_text, on, some, text, time};
 use crate::note::{Calls, Form, Kind, Note};
 use serde_json::Value;
@@ -16,6 +17,8 @@ pub struct Gemini {
     responses: u64,
     /// A call came since the last words.
     called: bool,
+    /// The latest event says that something failed.
+    error: Option<String>,
 }
 
 impl Gemini {
@@ -29,6 +32,7 @@ impl Gemini {
             sink.note(Note::Session { id: session.clone(), parent: None, call: None, created: true });
         }
         let kind = text(value, "type");
+        self.error = None;
         match kind {
             "init" => sink.note(Note::Prompt { session, by_client: true }),
             "message" if text(value, "role") == "assistant" => {
@@ -56,16 +60,31 @@ impl Gemini {
                 let said = some(value, "output").or_else(|| some(&value["error"], "message")).unwrap_or_default();
                 sink.note(Note::Told { call: text(value, "tool_id").to_owned(), error, text: said, code: None });
             }
-            "error" => sink.note(Note::Alive),
-            "result" => {
-                let ok = text(value, "status") == "success";
-                let said = flat_text(&value["error"]["message"]).unwrap_or_else(|| text(value, "status").to_owned());
-                sink.note(Note::Result { ok, aborted: false, text: said });
+            "error" => {
+                sink.note(Note::Alive);
+                let warns = text(value, "severity") == "warning";
+                self.error = some(value, "message").or_else(|| some(value, "severity")).filter(|_| !warns);
             }
+            "result" => match outcome(value) {
+                Some(found) => {
+                    let said = flat_text(&value["error"]["message"]).unwrap_or_else(|| text(value, "status").to_owned());
+                    sink.note(Note::Result { ok: found.ok, aborted: false, text: said });
+                }
+                None => sink.note(Note::Unclear { session, kind: kind.to_owned() }),
+            },
             "" => return sink.trouble("JSON, but no event", value.to_string().as_bytes()),
             other => return sink.pass(other),
         }
         sink.take(kind);
+    }
+}
+
+impl Gemini {
+    /// The log is over.
+    pub fn end(&mut self, story: &mut crate::Story) {
+        if let Some(why) = self.error.take() {
+            story.note(None, Note::Failed { session: MAIN.to_owned(), why, aborted: false });
+        }
     }
 }
 

@@ -3,14 +3,18 @@
 //! Invariant: a reader keeps little state of its own, bounded; it never fails. What it cannot use is counted in
 //! [`crate::Took`].
 
+pub mod calls;
 pub mod cast;
 pub mod claude;
 pub mod codex;
+pub mod events;
 pub mod gemini;
 pub mod opencode;
+pub mod outcome;
 pub mod pi;
 pub mod plain;
 pub mod recording;
+pub mod rpc;
 pub mod time;
 
 use crate::lines::{Broken, Piece};
@@ -85,6 +89,7 @@ pub fn samples(format: Format) -> &'static [&'static str] {
         Format::Pi => &[pi::SAMPLE],
         Format::OpencodeRows => &[opencode::ROWS],
         Format::Copilot => &[plain::COPILOT],
+        Format::Events => &[events::SAMPLE, rpc::SAMPLE],
         Format::Plain => &[plain::SAMPLE, plain::WRAPPER],
     }
 }
@@ -101,6 +106,8 @@ pub enum Reader {
     Gemini(gemini::Gemini),
     /// pi.
     Pi(pi::Pi),
+    /// Events of an agent that is not known.
+    Events(Box<events::Events>),
     /// Recordings of exchanges.
     Recording(Box<recording::Recording>),
     /// asciicast.
@@ -127,6 +134,7 @@ impl Reader {
             Format::Script => Reader::Script(cast::Timing::default()),
             Format::Gemini => Reader::Gemini(gemini::Gemini::default()),
             Format::Pi => Reader::Pi(pi::Pi::default()),
+            Format::Events => Reader::Events(Box::default()),
             Format::Copilot => Reader::Plain(Box::new(plain::Plain::of(Kind::Copilot))),
             Format::Plain => Reader::Plain(Box::default()),
         }
@@ -148,6 +156,7 @@ impl Reader {
             Reader::Codex(reader) => reader.line(piece.bytes, sink),
             Reader::Gemini(reader) => json_or_text(piece.bytes, sink, |value, sink| reader.event(&value, sink)),
             Reader::Pi(reader) => json_or_text(piece.bytes, sink, |value, sink| reader.event(&value, sink)),
+            Reader::Events(reader) => reader.line(piece.bytes, sink),
             Reader::Recording(reader) => json(piece.bytes, sink, |value, sink| reader.exchange(&value, sink)),
             Reader::Cast(reader) => reader.line(piece.bytes, sink),
             Reader::Script(reader) => reader.line(piece.bytes, sink),
@@ -160,6 +169,9 @@ impl Reader {
         match self {
             Reader::Claude(reader) => reader.end(story),
             Reader::Plain(reader) => reader.end(story),
+            Reader::Codex(reader) => reader.end(story),
+            Reader::Gemini(reader) => reader.end(story),
+            Reader::Events(reader) => reader.end(story),
             Reader::Recording(reader) => reader.end(story),
             Reader::Script(reader) => reader.end(story),
             _ => {}

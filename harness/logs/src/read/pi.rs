@@ -2,6 +2,7 @@
 //!
 //! Invariant: the session is called `main`; `agent_end` is the end.
 
+use super::outcome::outcome;
 use super::{Sink, claude::flat, on, some, text, time};
 use crate::note::{Calls, Form, Kind, Note};
 use serde_json::Value;
@@ -65,7 +66,8 @@ impl Pi {
             }
             "auto_compaction_start" => sink.note(Note::Compacted { session }),
             "agent_end" => {
-                let text = self.failed.take();
+                let said = outcome(value).filter(|found| !found.ok).map(|found| found.text);
+                let text = self.failed.take().or(said);
                 let aborted = std::mem::take(&mut self.aborted);
                 let ok = text.is_none() && !aborted;
                 sink.note(Note::Result { ok, aborted, text: text.unwrap_or_default() });

@@ -103,5 +103,5 @@ impl Recording {
 /// Whether it is a recorded exchange.
 pub fn is_exchange(value: &Value) -> bool {
     let has = |key: &str| !value[key].is_null();
-    has("dir") && has("msg") || has("kind") && (has("ev") || has("method"))
+    has("dir") && has("msg") && !super::rpc::is_message(&value["msg"]) || has("kind") && (has("ev") || has("method"))
 }

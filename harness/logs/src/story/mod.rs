@@ -20,6 +20,7 @@ use crate::limits;
 use crate::note::{Asks, Calls, Fork, Kind, Note, Reply};
 use crate::report::Took;
 use crate::spin;
+use crate::teardown;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What happened.
@@ -33,6 +34,8 @@ pub struct Story {
     pub asks: VecDeque<Ask>,
     /// Hooks that run: their ids, names and begins.
     pub hooks: VecDeque<(String, String, u64)>,
+    /// Tasks in the background that began and have not ended: their ids, their calls, what they do, and when they began.
+    pub tasks: VecDeque<(String, Option<String>, String, u64)>,
     /// What a plain program printed.
     pub output: Output,
     /// What the agent's client did.
@@ -54,7 +57,8 @@ impl Story {
     pub fn note(&mut self, at: Option<u64>, note: Note) {
         self.clock.timed |= at.is_some();
         let at = at.map(|at| at.saturating_sub(*self.clock.origin.get_or_insert(at)));
-        let dated = at.filter(|at| *at >= self.clock.last);
+        // what is later by more than a month was read from another clock
+        let dated = at.filter(|at| (self.clock.last..=self.clock.last.saturating_add(limits::GAP_MAX_MS)).contains(at));
         let at = dated.unwrap_or(self.clock.last);
         if dated.is_some() && std::mem::take(&mut self.clock.undated) {
             // silence is never counted from before an event that has no time
@@ -69,7 +73,9 @@ impl Story {
                 let still = spin::still(text);
                 // dots of a test run are progress, a repeated line is not
                 let again = still == self.output.shown && (still != text.trim() || text.contains('\n'));
-                let moved = !still.is_empty() && !again && !claims::is_epilogue(text);
+                let waits = teardown::is_waiting(text);
+                let torn = self.is_torn(at, text);
+                let moved = !still.is_empty() && !again && !torn && !waits && !claims::is_epilogue(text);
                 if moved {
                     self.output.shown = kept(&still);
                 }
@@ -77,7 +83,14 @@ impl Story {
             }
             _ => true,
         });
+        if !matches!(note, Note::Prints { .. } | Note::Alive | Note::Exit(_)) {
+            self.clock.torn = None;
+        }
         if let Some(word) = word {
+            let gap = at.saturating_sub(self.clock.material);
+            if gap > self.clock.longest.0 {
+                self.clock.longest = (gap, std::mem::take(&mut self.clock.material_is));
+            }
             self.clock.material = at;
             self.clock.undated = dated.is_none();
             self.clock.material_is = word.to_owned();
@@ -108,7 +121,7 @@ impl Story {
                 session.failed = None;
                 session.speaks = false;
                 session.cut_off = 0;
-                self.ending.result = None;
+                (self.ending.result, self.ending.unclear) = (None, None);
                 (self.ending.stopped, self.ending.stopped_at_model) = (None, false);
             }
             Note::Text { session, message, part, text, delta } => self.said(at, &session, &message, part, text, delta),
@@ -210,6 +223,24 @@ impl Story {
                     session.model = None;
                 }
             }
+            Note::Unclear { session, kind } => {
+                self.ending.unclear = Some(kept(&kind));
+                self.session(at, &session).model = None;
+            }
+            Note::Task { id, call, description, over } => {
+                let same = |of: &(String, Option<String>, String, u64)| {
+                    of.0 == id || call.is_some() && (of.1 == call || of.1.as_ref() == Some(&id)) || call.as_ref() == Some(&of.0)
+                };
+                let known = self.tasks.iter().position(same).and_then(|place| self.tasks.remove(place));
+                if !over {
+                    while self.tasks.len() >= limits::LIST {
+                        self.tasks.pop_front();
+                    }
+                    let (old, at) = known.map_or((String::new(), at), |(_, _, old, at)| (old, at));
+                    let description = if description.is_empty() { old } else { kept(&description) };
+                    self.tasks.push_back((kept(&id), call.map(|call| kept(&call)), description, at));
+                }
+            }
             Note::Post { answered, events } => {
                 self.client.post = match (events, answered) {
                     (true, _) => Post::Events,
@@ -231,6 +262,18 @@ impl Story {
             Note::Types => self.output.typed = Some(at),
             Note::Exit(code) => self.ending.exit = Some(code),
         }
+    }
+
+    /// Whether a line belongs to the end that somebody made of the run: it says so, or comes right after one that does.
+    fn is_torn(&mut self, at: u64, text: &str) -> bool {
+        if teardown::is_end(text) {
+            self.clock.torn = Some((at, 0));
+            return true;
+        }
+        let Some((torn, lines)) = self.clock.torn else { return false };
+        let over = lines >= teardown::LINES || at.saturating_sub(torn) > teardown::TAKES_MS;
+        self.clock.torn = Some((torn, lines + 1)).filter(|_| !over);
+        !over
     }
 
     /// When the server was started anew, in milliseconds from the log's beginning.

@@ -53,6 +53,8 @@ pub struct Ending {
     pub stopped: Option<(u64, String)>,
     /// A model owed something when it was stopped.
     pub stopped_at_model: bool,
+    /// The kind of an event that ended a turn without saying how.
+    pub unclear: Option<String>,
 }
 
 /// The log's own clock, in milliseconds from the first instant that the log has.
@@ -68,6 +70,10 @@ pub struct Clock {
     pub material: u64,
     /// What that was.
     pub material_is: String,
+    /// The longest time between two signs of progress, in milliseconds, and what came before it.
+    pub longest: (u64, String),
+    /// A line said that somebody ended the run: when, and how many lines came after it.
+    pub(super) torn: Option<(u64, usize)>,
     /// Whether the last progress has no time of its own, or one of another clock: it came before the next instant.
     pub(super) undated: bool,
     /// The instant that all others are counted from.
@@ -83,6 +89,13 @@ impl Clock {
     /// How long the log goes on without progress, in milliseconds; `None` if the log has no times.
     pub fn silent_ms(&self) -> Option<u64> {
         self.timed.then(|| self.last.saturating_sub(self.material))
+    }
+
+    /// The longest silence, the one at the end included, in milliseconds, and what came before it; `None` if the log has
+    /// no times.
+    pub fn longest_ms(&self) -> Option<(u64, &str)> {
+        let end = self.silent_ms()?;
+        Some(if end >= self.longest.0 { (end, &self.material_is) } else { (self.longest.0, &self.longest.1) })
     }
 
     /// From the first event to the last progress, in milliseconds.
