@@ -10,7 +10,7 @@ pub mod recipe;
 pub mod registry;
 pub mod tool;
 
-pub use install::{Installed, Progress, Quiet, Store, StoreError};
+pub use install::{Installed, Progress, Quiet, Store, StoreError, refuse_foreign};
 pub use model::{Call, Dialect, Feature, Means, Sign, Source, Start, ToolShape, Wish};
 pub use recipe::{Agent, AgentsError, CannotRun, Recipe, Words};
 pub use registry::{NotThere, Wanted};
