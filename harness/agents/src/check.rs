@@ -97,6 +97,12 @@ impl Check<'_> {
         for template in layer.program.iter().chain(layer.env.values()).chain(files).chain(started).chain(wished) {
             self.template(template, &known);
         }
+        for path in layer.files.keys() {
+            let is_absolute = path.starts_with('/') || path.starts_with("{home}") || path.starts_with("{cwd}");
+            if !is_absolute || path.split('/').any(|part| part == "..") {
+                self.say(path, "a path in the sandbox", "an absolute path, or one below {home} or {cwd}, without `..`");
+            }
+        }
         let call: BTreeSet<&str> = CALL_WORDS.into_iter().collect();
         for tool in layer.tools.values() {
             let values = [Some(&tool.arguments), tool.question.as_ref(), tool.option.as_ref()];

@@ -150,7 +150,10 @@ impl Acp {
                 self.turn = "open";
                 if self.asked.len() < MAX_REQUESTS {
                     let title = call["title"].as_str().unwrap_or("a tool");
-                    self.asked.push((id.to_owned(), title.chars().take(MAX_TEXT).collect()));
+                    self.asked.push((
+                        id.to_owned(),
+                        rehang_words::text::visible(&title.chars().take(MAX_TEXT).collect::<String>()),
+                    ));
                 }
             }
             Some("session/update") => self.update(&params["update"]),

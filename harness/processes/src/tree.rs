@@ -9,6 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_se
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 /// A process below this one.
@@ -20,6 +21,14 @@ pub struct Below {
     pub parent: i32,
     /// Its name.
     pub name: String,
+}
+
+/// A child of this process that is not one of those that it looks after; 0: none.
+static LEFT_OUT: AtomicI32 = AtomicI32::new(0);
+
+/// Leaves a child of this process out of [`below`]: it is a part of this program.
+pub fn leave_out(pid: i32) {
+    LEFT_OUT.store(pid, Ordering::Relaxed);
 }
 
 /// Makes this process the parent of every process below it that loses its own.
@@ -38,6 +47,7 @@ pub fn below() -> Vec<Below> {
         let pid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
         if let Some((state, found)) = pid.and_then(read)
             && !matches!(state, 'Z' | 'X')
+            && found.pid != LEFT_OUT.load(Ordering::Relaxed)
         {
             by_parent.entry(found.parent).or_default().push(found);
         }
@@ -58,7 +68,7 @@ fn read(pid: i32) -> Option<(char, Below)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // the name is in brackets and may contain brackets
     let (head, tail) = stat.rsplit_once(") ")?;
-    let name = head.split_once('(')?.1.to_owned();
+    let name = rehang_scenario::text::visible(head.split_once('(')?.1);
     let mut fields = tail.split(' ');
     let state = fields.next()?.chars().next()?;
     Some((state, Below { pid, parent: fields.next()?.parse().ok()?, name }))

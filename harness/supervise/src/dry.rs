@@ -37,10 +37,14 @@ impl Supervisor {
         let meaning = self.meaning(end);
         let chosen = self.chosen(&tree::below(), meaning.over);
         self.tell_end_of(&meaning, &chosen);
-        let look = self.last_look.take().or_else(|| {
-            let now = take(&[self.run.pid], &Options::default()).ok()?;
-            Some(Look::of(None, now, &Limits::default()))
-        });
+        let look = match self.last_look.take() {
+            Some(look) => Some(look),
+            None => {
+                let pid = self.run.pid;
+                let look = move || take(&[pid], &Options::default()).map(|now| Look::of(None, now, &Limits::default()));
+                self.meanwhile(look)?.and_then(Result::ok)
+            }
+        };
         let why = self.why(&meaning, look.as_ref(), &[], &[])?;
         let evidence = self.evidence.keep(&why)?.to_owned();
         let names: Vec<String> = chosen.iter().map(called).collect();
@@ -50,7 +54,7 @@ impl Supervisor {
         let would = Would { after_ms: meaning.after_ms, what, evidence };
         self.dry = Some(Dry { due: false, would: Some(would) });
         self.host.retire();
-        (self.looks, self.glance) = (None, None);
+        (self.looks, self.glances, self.glance, self.asks) = (None, None, None, None);
         Ok(())
     }
 

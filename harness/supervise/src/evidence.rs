@@ -1,9 +1,11 @@
 //! What is kept of a supervised run: its output as it came, and why it was ended.
 //!
-//! Invariant: nothing is kept of a run that ended by itself, unless a folder was named.
+//! Invariants: nothing is kept of a run that ended by itself, unless a folder was named; nobody but its user reads what is
+//! kept; no link that lies in the folder is followed, and no folder of somebody else is used.
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The most that is kept of each stream, in bytes. After that the output still reaches the caller.
@@ -31,10 +33,15 @@ impl Evidence {
                 rehang_processes::cache::folder().join("supervised").join(name)
             }
         };
-        std::fs::create_dir_all(&folder).map_err(|e| {
+        let named_in = |e: io::Error| {
             io::Error::new(e.kind(), format!("{}: {e}; name another folder with --evidence", folder.display()))
-        })?;
-        let log = |name: &str| Ok::<_, io::Error>((File::create(folder.join(name))?, 0));
+        };
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(named_in)?;
+        if named.is_none() {
+            // its own folder, that of all supervised runs, and the cache
+            folder.ancestors().take(3).try_for_each(rehang_processes::cache::refuse_foreign).map_err(named_in)?;
+        }
+        let log = |name: &str| create(&folder.join(name)).map(|file| (file, 0)).map_err(named_in);
         let logs = [log("stdout")?, log("stderr")?];
         Ok(Evidence { folder, stays: named.is_some(), logs })
     }
@@ -53,7 +60,7 @@ impl Evidence {
     /// A file that cannot be written.
     pub fn keep(&mut self, why: &serde_json::Value) -> io::Result<&Path> {
         self.stays = true;
-        std::fs::write(self.folder.join("why.json"), format!("{why:#}\n"))?;
+        create(&self.folder.join("why.json"))?.write_all(format!("{why:#}\n").as_bytes())?;
         Ok(&self.folder)
     }
 
@@ -64,6 +71,62 @@ impl Evidence {
                 let _ = std::fs::remove_file(self.folder.join(name));
             }
             let _ = std::fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+/// A file that only its user reads, new or emptied. A link, or anything but a file, is refused.
+fn create(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = File::options().write(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.nlink() > 1 {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is no file of its own", path.display())));
+    }
+    file.set_permissions(PermissionsExt::from_mode(0o600))?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_kept_is_its_users_alone() {
+        let all = tempfile::tempdir().unwrap();
+        let folder = all.path().join("deep/evidence");
+        let mut evidence = Evidence::open(Some(&folder)).unwrap();
+        evidence.output(0, b"said");
+        evidence.keep(&serde_json::json!({})).unwrap();
+        assert_eq!((mode(&folder), mode(&all.path().join("deep"))), (0o700, 0o700));
+        assert_eq!(["stdout", "stderr", "why.json"].map(|name| mode(&folder.join(name))), [0o600; 3]);
+        assert_eq!(std::fs::read_to_string(folder.join("stdout")).unwrap(), "said");
+    }
+
+    #[test]
+    fn a_link_that_lies_there_is_not_followed() {
+        let all = tempfile::tempdir().unwrap();
+        let kept = all.path().join("kept");
+        std::fs::write(&kept, "kept").unwrap();
+        for name in ["stdout", "stderr", "why.json"] {
+            for hard in [false, true] {
+                let folder = all.path().join(format!("{name}{hard}"));
+                std::fs::create_dir(&folder).unwrap();
+                std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+                match hard {
+                    true => std::fs::hard_link(&kept, folder.join(name)).unwrap(),
+                    false => std::os::unix::fs::symlink(&kept, folder.join(name)).unwrap(),
+                }
+                let opened = Evidence::open(Some(&folder));
+                let kept_it = opened.and_then(|mut evidence| evidence.keep(&serde_json::json!({})).map(drop));
+                assert!(kept_it.is_err(), "{name}");
+                assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");
+            }
         }
     }
 }

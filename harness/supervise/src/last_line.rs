@@ -2,7 +2,7 @@
 //!
 //! Invariant: bounded, and without a terminal's control sequences.
 
-use rehang_words::text::without_controls;
+use rehang_words::text::{visible, without_controls};
 
 /// How much of the output is kept, in bytes.
 const KEPT: usize = 2_048;
@@ -26,7 +26,7 @@ impl LastLine {
         let text = String::from_utf8_lossy(&self.0);
         let mut lines = text.rsplit(['\n', '\r']).map(|line| without_controls(line).trim().to_owned());
         let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
-        last.chars().take(MAX_CHARS).collect()
+        visible(&last.chars().take(MAX_CHARS).collect::<String>())
     }
 }
 

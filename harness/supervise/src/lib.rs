@@ -1,9 +1,10 @@
 //! A real command under the state machines that the matrix tests: a command that hangs is ended, any other is left
 //! alone.
 //!
-//! One thread, one `poll`: the command's output, our terminal, signals, and the next deadline. Invariants: what the
-//! command writes reaches the caller, in order, before anything is said about it; a run that ends by itself ends with
-//! its own code; a command is ended with all processes below it, also those that have escaped.
+//! One `poll` relays the command's output, our terminal, signals, and the next deadline; looks are taken by threads
+//! beside it. Invariants: what the command writes reaches the caller, in order, before anything is said about it, and
+//! never waits for a look; a run that ends by itself ends with its own code, also if a look finds something at that
+//! moment; a command is ended with all processes below it, also those that have escaped.
 
 mod dry;
 pub mod events;
@@ -14,13 +15,14 @@ mod look;
 mod part;
 mod start;
 mod tell;
+mod watch;
 
 use dry::Dry;
 use events::{Events, EventsTo};
 use evidence::Evidence;
 use host::SuperviseHost;
 use last_line::LastLine;
-use look::{Before, Looks};
+use look::{Before, Beside, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rehang_evidence::{Glance, Heard, Look};
@@ -37,7 +39,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tell::Told;
 
@@ -52,8 +53,10 @@ pub const NOT_FOUND: u8 = 127;
 
 /// How much is read at once; also what is written at once, so that a pipe with any room takes it whole.
 const CHUNK: usize = 4_096;
-/// How long until it is seen that the servers have answered.
-const ASKS_REST: Duration = Duration::from_millis(10);
+/// How long it is waited for the rest of the output of processes that have ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long until it is seen that something on another thread is done.
+const TASK_REST: Duration = Duration::from_millis(10);
 /// How long processes that were killed may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
@@ -146,6 +149,8 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
             });
         }
     };
+    // without it a `kill -9` of this process would leave the command's children
+    let watch = watch::Watch::over(run.pid)?;
     let raw = run.master.is_some().then(Raw::set).transpose()?;
     let steps = host.begin(run.terminal, run.outputs[1].is_none());
     let mut supervisor = Supervisor {
@@ -155,12 +160,15 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         events,
         dry: order.dry_run.then(Dry::default),
         last_look: None,
+        glances: None,
         glance: None,
         asks: None,
         looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
         argv: order.argv,
         host,
         before: None,
+        looks_before: false,
+        signalled: false,
         run,
         signals,
         evidence,
@@ -176,6 +184,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     supervisor.tell_plan();
     let end = supervisor.drive()?;
     let report = supervisor.conclude(end)?;
+    drop(watch);
     // the terminal's settings are restored before anything is printed
     drop(raw);
     start::take_back_the_foreground();
@@ -242,10 +251,12 @@ struct Supervisor {
     signals: Signals,
     evidence: Evidence,
     looks: Option<Looks>,
-    /// A look that a strategy has asked for.
+    /// The beginning of a look that a strategy has asked for.
+    glances: Option<Beside<Glance>>,
+    /// That look, until its end is due.
     glance: Option<Glance>,
-    /// The end of that look: a server that is asked may take its time, and the command's output does not wait for it.
-    asks: Option<JoinHandle<Look>>,
+    /// Its end.
+    asks: Option<Beside<Look>>,
     /// The last look of all.
     last_look: Option<Look>,
     /// The last line of its terminal or stdout.
@@ -258,6 +269,10 @@ struct Supervisor {
     dry: Option<Dry>,
     /// What the command did before the first signal.
     before: Option<Before>,
+    /// That is being found out.
+    looks_before: bool,
+    /// A strategy has sent a signal.
+    signalled: bool,
     /// Its code, or -signal.
     exit: Option<i32>,
     /// Output that the caller has not taken yet.
@@ -274,6 +289,9 @@ struct Supervisor {
 impl Supervisor {
     fn drive(&mut self) -> io::Result<End> {
         loop {
+            if self.host.settled().is_some() && !self.is_spent() && self.ends_meanwhile()? {
+                return Ok(End::Itself);
+            }
             if let Some((who, settled)) = self.host.settled().filter(|_| !self.is_spent()) {
                 let end = End::Settled(who.clone(), settled.clone());
                 if self.dry.is_none() {
@@ -284,15 +302,13 @@ impl Supervisor {
             if self.dry.as_ref().is_some_and(|dry| dry.due) {
                 self.would_end(&End::Begun)?;
             }
-            let said = self.unsaid.iter().all(Vec::is_empty);
-            if self.exit.is_some() && self.run.outputs.iter().all(Option::is_none) && said {
+            if self.is_over() {
                 return Ok(End::Itself);
             }
             let rests = [
                 self.host.rest(),
-                self.looks.as_ref().filter(|_| self.exit.is_none()).map(Looks::rest),
+                self.looks.as_ref().filter(|_| self.exit.is_none()).and_then(Looks::rest),
                 self.glance.as_ref().map(Glance::rest),
-                self.asks.as_ref().map(|_| ASKS_REST),
             ];
             self.pump(rests.into_iter().flatten().min())?;
             let steps = self.host.tick();
@@ -300,21 +316,13 @@ impl Supervisor {
                 self.carry_out(&steps);
                 self.tell_plan();
             }
-            if let Some(mut glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
-                glance.hear(&self.heard);
-                self.asks = Some(std::thread::spawn(|| glance.end()));
-            }
-            if let Some(asks) = self.asks.take_if(|asks| asks.is_finished()) {
-                let look = asks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                self.tell_look(&look);
-                let steps = self.host.see(&Seen::Looked(Box::new(look.diagnosis.clone())));
-                self.last_look = Some(look);
-                self.carry_out(&steps);
-                self.tell_plan();
-            }
-            if self.exit.is_none()
-                && let Some((look, believed)) = self.looks.as_mut().and_then(|looks| looks.look(&self.heard))
-            {
+            self.look_for_strategies();
+            if let Some((look, believed)) = self.looks.as_mut().and_then(|looks| looks.look(&self.heard)) {
+                // it may have ended, or spoken, while it was looked at
+                self.pump(Some(Duration::ZERO))?;
+                if self.exit.is_some() || self.looks.as_ref().is_none_or(|looks| looks.stands().is_none()) {
+                    continue;
+                }
                 self.tell_look(&look);
                 self.tell_plan();
                 self.last_look = Some(look.clone());
@@ -331,6 +339,25 @@ impl Supervisor {
         }
     }
 
+    /// Goes on with the look that strategies have asked for, as far as it is.
+    fn look_for_strategies(&mut self) {
+        if let Some(begun) = self.glances.as_ref().and_then(Beside::result) {
+            (self.glances, self.glance) = (None, begun);
+        }
+        if let Some(mut glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
+            glance.hear(&self.heard);
+            self.asks = Beside::begin(|| glance.end()).ok();
+        }
+        let Some(done) = self.asks.as_ref().and_then(Beside::result) else { return };
+        self.asks = None;
+        let Some(look) = done else { return };
+        self.tell_look(&look);
+        let steps = self.host.see(&Seen::Looked(Box::new(look.diagnosis.clone())));
+        self.last_look = Some(look);
+        self.carry_out(&steps);
+        self.tell_plan();
+    }
+
     fn carry_out(&mut self, steps: &[Step]) {
         for step in steps {
             match *step {
@@ -338,8 +365,11 @@ impl Supervisor {
                 Step::Signal { whom: Whom::Holders, .. } => {}
                 Step::Signal { signal, whom } => self.signal(signal, whom),
                 // strategies that ask at once share one look
-                Step::Look if self.glance.is_some() || self.asks.is_some() => {}
-                Step::Look => self.glance = Some(Glance::begin(&[self.run.pid]).asking()),
+                Step::Look if self.glances.is_some() || self.glance.is_some() || self.asks.is_some() => {}
+                Step::Look => {
+                    let pid = self.run.pid;
+                    self.glances = Beside::begin(move || Glance::begin(&[pid]).asking()).ok();
+                }
                 // stdin belongs to the caller, and only the caller can end it; a look decides whether a process waits
                 // for it
                 Step::CloseStdin => {}
@@ -366,6 +396,11 @@ impl Supervisor {
             return self.signal_part(name, of_tree, pid);
         }
         self.look_before();
+        // it may have ended by itself meanwhile
+        if self.exit.is_some() {
+            return;
+        }
+        self.signalled = true;
         self.tell_signal(name);
         match whom {
             Whom::Part(_) => {}
@@ -375,8 +410,47 @@ impl Supervisor {
         }
     }
 
+    /// Keeps what the command does, before the first signal. Its output is passed on meanwhile.
     fn look_before(&mut self) {
-        self.before.get_or_insert_with(|| Before::look(self.run.pid, self.exit.is_some()));
+        if self.before.is_some() || self.looks_before {
+            return;
+        }
+        // what comes out meanwhile may make a strategy signal again
+        self.looks_before = true;
+        let (pid, exited) = (self.run.pid, self.exit.is_some());
+        let before = self.meanwhile(move || Before::look(pid, exited));
+        self.before = Some(before.ok().flatten().unwrap_or_default());
+        self.looks_before = false;
+    }
+
+    /// Does something that takes its time, and relays meanwhile.
+    fn meanwhile<T: Send + 'static>(&mut self, does: impl FnOnce() -> T + Send + 'static) -> io::Result<Option<T>> {
+        let task = Beside::begin(does)?;
+        loop {
+            if let Some(done) = task.result() {
+                return Ok(done);
+            }
+            self.pump(Some(TASK_REST))?;
+        }
+    }
+
+    /// Whether the command has ended by itself before anything was done about it: its end may have come with the moment in
+    /// which a strategy took it as hung.
+    fn ends_meanwhile(&mut self) -> io::Result<bool> {
+        if self.exit.is_none() && !self.signalled {
+            self.pump(Some(Duration::ZERO))?;
+            if self.exit.is_some() {
+                self.until(LAST_WORDS, || false)?;
+                return Ok(self.is_over());
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether it has exited and all of its streams have ended and were passed on.
+    fn is_over(&self) -> bool {
+        let said = self.unsaid.iter().all(Vec::is_empty);
+        self.exit.is_some() && self.run.outputs.iter().all(Option::is_none) && said
     }
 
     /// Sends a signal to the command or its group, but not once it has been reaped: the number may belong to another
@@ -463,6 +537,11 @@ impl Supervisor {
                 false => polled.push((What::Typed, PollFd::from_borrowed_fd(master.as_fd(), PollFlags::OUT))),
             }
         }
+        let looks = self.looks.as_ref().and_then(Looks::wakes);
+        let glances = self.glances.as_ref().map(Beside::wakes);
+        for fd in looks.into_iter().chain(glances).chain(self.asks.as_ref().map(Beside::wakes)) {
+            polled.push((What::Looked, PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        }
         if let Some(fd) = self.events.as_ref().and_then(Events::unsent) {
             polled.push((What::Events, PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
         }
@@ -481,6 +560,8 @@ impl Supervisor {
                 What::Keys => ready.keys = true,
                 What::Events => ready.events = true,
                 What::Typed => ready.typed = true,
+                // what it has found is taken after everything else
+                What::Looked => {}
             }
         }
         Ok(ready)
@@ -543,7 +624,11 @@ impl Supervisor {
             return Ok(self.conclude_by_itself());
         }
         let meaning = self.meaning(&end);
+        let ran = self.exit.is_none();
         self.look_before();
+        if ran && !self.signalled && self.ends_meanwhile()? | self.is_over() {
+            return Ok(self.conclude_by_itself());
+        }
         let Before { look, there } = self.before.take().unwrap_or_default();
         let all = tree::below();
         let chosen = self.chosen(&all, meaning.over);
@@ -665,7 +750,7 @@ impl Supervisor {
             self.until(Duration::from_millis(100), || chosen().is_empty())?;
         }
         // the last words
-        self.until(Duration::from_millis(500), || false)?;
+        self.until(LAST_WORDS, || false)?;
         // not everywhere does somebody above this process reap what it leaves
         tree::reap();
         Ok(chosen())
@@ -700,6 +785,7 @@ enum What {
     Keys,
     Typed,
     Events,
+    Looked,
 }
 
 #[derive(Default)]

@@ -11,7 +11,49 @@ use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Glance, Heard, Limits, Look, Options, Snapshot, look};
 use rehang_processes::tree::{self, Below};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
+
+/// Something that takes its time, on a thread of its own: a look, as a rule. The relay goes on meanwhile, and is woken by
+/// a descriptor when it is done.
+pub struct Beside<T> {
+    done: Receiver<T>,
+    wakes: OwnedFd,
+}
+
+impl<T: Send + 'static> Beside<T> {
+    /// Begins it.
+    ///
+    /// # Errors
+    /// The machine gives no more pipes or threads.
+    pub fn begin(does: impl FnOnce() -> T + Send + 'static) -> io::Result<Beside<T>> {
+        let (wakes, held) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let (tell, done) = channel();
+        std::thread::Builder::new().name("beside".to_owned()).spawn(move || {
+            // nobody listens any more if the run has ended meanwhile
+            let _ = tell.send(does());
+            // closed after the result is there, and also if there is none
+            drop(held);
+        })?;
+        Ok(Beside { done, wakes })
+    }
+
+    /// Readable once it is done.
+    pub fn wakes(&self) -> BorrowedFd<'_> {
+        self.wakes.as_fd()
+    }
+
+    /// The result if it is done; `Some(None)`: there will be none.
+    pub fn result(&self) -> Option<Option<T>> {
+        match self.done.try_recv() {
+            Ok(done) => Some(Some(done)),
+            Err(TryRecvError::Disconnected) => Some(None),
+            Err(TryRecvError::Empty) => None,
+        }
+    }
+}
 
 /// The signature that is ended.
 const STDIN_OPEN: &str = "stdin-open";
@@ -25,8 +67,12 @@ pub struct Looks {
     pid: i32,
     every: Duration,
     patience: Duration,
-    /// The look under way: its first snapshot is the second one of the look before.
-    glance: Glance,
+    /// The look under way: its first snapshot is the second one of the look before. `None` while it is taken.
+    glance: Option<Glance>,
+    /// The look that is being taken, and when that began.
+    taken: Option<(Beside<(Look, Glance)>, Instant)>,
+    /// Something came out since the look that is being taken began: it means nothing any more.
+    stale: bool,
     /// Which process has waited for stdin, and since when.
     waits: Option<(i32, Instant)>,
     said: bool,
@@ -36,36 +82,61 @@ impl Looks {
     /// Looks at the tree below a process; believes what has lasted for `patience`.
     pub fn at(pid: i32, patience: Duration) -> Looks {
         let every = (patience / 6).max(Duration::from_millis(20));
-        Looks { pid, every, patience, glance: Glance::after(&[pid], None, every), waits: None, said: false }
+        let glance = Some(Glance::after(&[pid], None, every));
+        Looks { pid, every, patience, glance, taken: None, stale: false, waits: None, said: false }
     }
 
-    /// How long until the next look.
-    pub fn rest(&self) -> Duration {
-        self.glance.rest()
+    /// How long until the next look; `None` while one is taken.
+    pub fn rest(&self) -> Option<Duration> {
+        self.glance.as_ref().map(Glance::rest)
+    }
+
+    /// What wakes the relay when a look has been taken.
+    pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        self.taken.as_ref().map(|(taken, _)| taken.wakes())
     }
 
     /// Something came out: it moves.
     pub fn moved(&mut self) {
-        self.glance = Glance::after(&[self.pid], None, self.every);
+        match &mut self.glance {
+            Some(glance) => *glance = Glance::after(&[self.pid], None, self.every),
+            None => self.stale = true,
+        }
         (self.waits, self.said) = (None, true);
     }
 
-    /// Looks if it is time to; returns a hang that is found, and whether it has lasted long enough to be believed.
+    /// Begins a look if it is time to. Returns a hang that was found by the one before, and whether it has lasted long
+    /// enough to be believed.
     pub fn look(&mut self, heard: &Heard) -> Option<(Look, bool)> {
-        if !self.rest().is_zero() {
-            return None;
+        if let Some(mut glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
+            glance.hear(heard);
+            let (every, now) = (self.every, Instant::now());
+            let look = move || {
+                let look = glance.end_and_go_on(every);
+                (look, glance)
+            };
+            match Beside::begin(look) {
+                Ok(taken) => (self.taken, self.stale) = (Some((taken, now)), false),
+                // without a thread there is no look; the next one may have one
+                Err(_) => self.glance = Some(Glance::after(&[self.pid], None, self.every)),
+            }
         }
-        let now = Instant::now();
-        self.glance.hear(heard);
-        let look = self.glance.end_and_go_on(self.every);
+        let done = self.taken.as_ref().and_then(|(taken, _)| taken.result())?;
+        let began = self.taken.take().map_or_else(Instant::now, |(_, began)| began);
+        let again = || Glance::after(&[self.pid], None, self.every);
+        let Some((look, glance)) = done.filter(|_| !self.stale) else {
+            self.glance = Some(again());
+            return None;
+        };
+        self.glance = Some(glance);
         let diagnosis = &look.diagnosis;
         if !self.is_forgotten(&look.after, diagnosis) {
             self.waits = None;
             return None;
         }
         let same = self.waits.filter(|(pid, _)| *pid == diagnosis.pid);
-        let (_, since) = *self.waits.insert(same.unwrap_or((diagnosis.pid, now)));
-        Some((look, now.duration_since(since) >= self.patience))
+        let (_, since) = *self.waits.insert(same.unwrap_or((diagnosis.pid, began)));
+        Some((look, began.duration_since(since) >= self.patience))
     }
 
     /// How long a hang must last to be believed, in milliseconds.
@@ -115,7 +186,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// Looks at a command, or at what it has left if it has exited.
+    /// Looks at a command, or at what it has left if it has exited. Takes as long as a look does.
     pub fn look(pid: i32, exited: bool) -> Before {
         let there = tree::below();
         let pids: Vec<i32> = if exited { there.iter().map(|left| left.pid).collect() } else { vec![pid] };

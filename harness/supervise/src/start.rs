@@ -3,6 +3,7 @@
 //!
 //! Invariant: stdin is never a pipe of ours, so a command that waits for the caller can be seen to wait for the caller.
 
+use crate::watch;
 use nix::sys::signal::SigSet;
 use rehang_words::Terminal;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -70,10 +71,12 @@ fn on_a_terminal(argv: &[String], mask: SigSet) -> io::Result<Running> {
             command.stderr(end);
         })?),
     };
+    let parent = rustix::process::getpid();
     // SAFETY: system calls alone between fork and exec; none allocates.
     unsafe {
         command.pre_exec(move || {
             mask.thread_set_mask()?;
+            watch::end_with(parent)?;
             rustix::process::setsid()?;
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
             Ok(())
@@ -97,10 +100,12 @@ fn on_pipes(argv: &[String], mask: SigSet) -> io::Result<Running> {
         command.stderr(end);
     })?;
     let foreground = isatty(rustix::stdio::stdin());
+    let parent = rustix::process::getpid();
     // SAFETY: system calls alone between fork and exec; none allocates.
     unsafe {
         command.pre_exec(move || {
             mask.thread_set_mask()?;
+            watch::end_with(parent)?;
             rustix::process::setpgid(None, None)?;
             if foreground {
                 // a background process that takes the foreground is stopped unless it ignores this

@@ -125,6 +125,18 @@ pub fn took(time: Duration) -> String {
     duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// A name or a line that somebody else wrote, as a terminal may show it: what the terminal would obey (C0 and C1 controls),
+/// what changes the order of the text (bidirectional controls), and what takes no room each become a `\u{fffd}`.
+pub fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || is_unseen(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// Characters of no width, and those that turn the direction of a text (Unicode Standard Annex 9).
+fn is_unseen(c: char) -> bool {
+    let marks = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    marks || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A text as it appears on the screen: without escape sequences (ECMA-48) and control characters; the ends of its lines
 /// and tabs stay.
 pub fn without_controls(text: &str) -> String {
@@ -218,6 +230,19 @@ mod tests {
     fn a_short_list_is_shown_whole() {
         assert_eq!(one_of("nul", ["null", "pipe"]), "did you mean `null`? There are null, pipe");
         assert_eq!(one_of("xyzzy", ["null", "pipe"]), "there are null, pipe");
+    }
+
+    #[test]
+    fn a_foreign_name_is_shown_without_what_a_terminal_obeys() {
+        let of = |text: &str| visible(text);
+        assert_eq!(
+            of("a\u{1b}]52;c;cHduZWQ=\u{7}b\u{9b}2J\u{9d}c\r\n"),
+            "a\u{fffd}]52;c;cHduZWQ=\u{fffd}b\u{fffd}2J\u{fffd}c\u{fffd}\u{fffd}"
+        );
+        for c in ['\u{61c}', '\u{200e}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{feff}', '\u{e0041}'] {
+            assert_eq!(of(&format!("a{c}b")), "a\u{fffd}b", "{c:?}");
+        }
+        assert_eq!(of("café — 日本語 عربي"), "café — 日本語 عربي");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -97,7 +98,9 @@ impl From<io::Error> for Failed {
 
 fn run(job: &Job) -> Result<Ran, Failed> {
     tree::adopt()?;
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)?;
+    // a hang-up or Ctrl-C ends the runner, and with it this process, once what it has started is gone
+    let _ = rustix::process::setsid();
+    let runner = rustix::process::getppid().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     let output = job.scratch.join("output");
     let mut command = Command::new(job.command.first().map_or("", String::as_str));
     command.args(job.command.get(1..).unwrap_or_default());
@@ -172,7 +175,15 @@ fn run(job: &Job) -> Result<Ran, Failed> {
     })?;
     drop(command);
     let pid = child.id().cast_signed();
-    let exit = wait(pid, Duration::from_millis(job.deadline_ms))?;
+    let exit = match wait(pid, Duration::from_millis(job.deadline_ms), runner.as_ref())? {
+        Waited::Ended(end) => Some(end),
+        Waited::Late => None,
+        Waited::Alone => {
+            leave(false);
+            let _ = std::fs::remove_dir_all(&job.scratch);
+            return Err(Failed::Machine("the runner has ended".to_owned()));
+        }
+    };
     let ended_ms = monotonic_ms();
     let left = leave(exit.is_some());
     drop(held);
@@ -192,21 +203,35 @@ fn terminal() -> io::Result<(File, File)> {
     Ok((File::from(master), File::from(slave)))
 }
 
+/// What a wait for the wrapper came to.
+enum Waited {
+    /// Its code, or -signal.
+    Ended(i32),
+    /// It is still there at the deadline.
+    Late,
+    /// The runner that this process works for has ended.
+    Alone,
+}
+
 /// Waits for the wrapper's end, and reaps processes that become children of this one meanwhile.
-fn wait(pid: i32, limit: Duration) -> io::Result<Option<i32>> {
+fn wait(pid: i32, limit: Duration, runner: Option<&OwnedFd>) -> io::Result<Waited> {
     let child = Pid::from_raw(pid).ok_or_else(|| io::Error::other("no pid"))?;
     let fd = pidfd_open(child, PidfdFlags::empty())?;
     let began = Instant::now();
     loop {
         let rest = limit.saturating_sub(began.elapsed());
         let time = Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) };
-        let mut polled = [PollFd::new(&fd, PollFlags::IN)];
+        let mut polled = vec![PollFd::new(&fd, PollFlags::IN)];
+        polled.extend(runner.map(|runner| PollFd::new(runner, PollFlags::IN)));
         match poll(&mut polled, Some(&time)) {
-            Ok(0) => return Ok(None),
+            Ok(0) => return Ok(Waited::Late),
             Ok(_) => {
+                if polled.get(1).is_some_and(|runner| !runner.revents().is_empty()) {
+                    return Ok(Waited::Alone);
+                }
                 let mut ended = tree::reap().into_iter().filter(|(of, _)| *of == pid);
                 if let Some((_, end)) = ended.next() {
-                    return Ok(Some(end));
+                    return Ok(Waited::Ended(end));
                 }
             }
             Err(rustix::io::Errno::INTR) => {}

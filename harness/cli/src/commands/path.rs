@@ -147,5 +147,9 @@ fn cached(name: &str, stand_in: &StandIn) -> Result<PathBuf, CommandError> {
     serde_json::to_string(stand_in).map_err(std::io::Error::other)?.hash(&mut hasher);
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let folder = format!("{}-{:08x}", name.trim_matches('-'), hasher.finish() & 0xffff_ffff);
-    Ok(rehang_processes::cache::folder().join("path").join(folder))
+    let all = rehang_processes::cache::folder().join("path");
+    let folder = all.join(folder);
+    // a program on somebody's PATH
+    folder.ancestors().take(3).try_for_each(rehang_processes::cache::refuse_foreign)?;
+    Ok(folder)
 }

@@ -5,6 +5,7 @@ mod accept;
 mod action;
 mod closed;
 mod edges;
+mod escapes;
 mod fakes;
 mod import;
 mod merge;

@@ -13,7 +13,10 @@ pub fn add(snapshot: &mut Snapshot) {
     let deaf = |process: &&Process| process.threads.iter().any(|thread| !thread.call_read);
     let deaf: Vec<&Process> = living().filter(deaf).collect();
     let (mut lacks, mut over_time) = (Vec::new(), None);
-    let (cut, blind): (Vec<&Process>, Vec<&Process>) = blind.into_iter().partition(|process| !process.fds.is_empty());
+    // if the time was over for one, it was for those after it, which could be read
+    let is_over = snapshot.unread > 0 || blind.iter().any(|process| !process.fds.is_empty());
+    let is_cut = |process: &&Process| !process.fds.is_empty() || (is_over && (uid == 0 || process.uid == uid));
+    let (cut, blind): (Vec<&Process>, Vec<&Process>) = blind.into_iter().partition(is_cut);
     if !cut.is_empty() || snapshot.unread > 0 {
         let mut what: Vec<String> = Vec::new();
         if !cut.is_empty() {

@@ -324,12 +324,7 @@ pub(super) fn plain_link(path: &str) -> Option<String> {
     fs::read_link(path).ok().map(|to| to.to_string_lossy().into_owned())
 }
 
-/// A name that another process has given itself or a file, as a terminal may show it.
-pub(super) fn visible(text: &str) -> String {
-    let turns =
-        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
-}
+pub(super) use rehang_words::text::visible;
 
 /// The inode of one of a process's namespaces; 0 if it may not be read.
 pub(super) fn namespace(pid: Pid, kind: &str) -> u64 {

@@ -229,8 +229,10 @@ pub fn play(words: &[String]) {
             while !call().is_some_and(|call| [libc::SYS_wait4 as u64, libc::SYS_waitid as u64].contains(&call)) {
                 std::thread::yield_now();
             }
-            let (options, limits) =
-                (rehang_evidence::Options { ask: true, records: true, ..Default::default() }, rehang_evidence::Limits::default());
+            let (options, limits) = (
+                rehang_evidence::Options { ask: true, records: true, ..Default::default() },
+                rehang_evidence::Limits::default(),
+            );
             let pid = parent.as_raw_nonzero().get();
             let look = rehang_evidence::look(&[pid], &options, &limits, Duration::from_millis(10)).expect("it lives");
             println!("{}", serde_json::to_string(&look.diagnosis).expect("JSON"));
@@ -296,8 +298,10 @@ pub fn play(words: &[String]) {
         }
         // says as JSON what it can tell of a process
         ["look-at", pid] => {
-            let (options, limits) =
-                (rehang_evidence::Options { ask: true, records: true, ..Default::default() }, rehang_evidence::Limits::default());
+            let (options, limits) = (
+                rehang_evidence::Options { ask: true, records: true, ..Default::default() },
+                rehang_evidence::Limits::default(),
+            );
             let pid = pid.parse().expect("a number");
             rehang_evidence::watch(&[pid], &options, &limits, Duration::from_millis(10), |look| {
                 if !crate::stage::stands_still(look) {

@@ -5,10 +5,14 @@
 
 use super::{AGENT_ID, BIN, CWD, HOME, SANDBOX_MAX_BYTES, Sandbox, SandboxError, step};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use std::ffi::CString;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown, symlink};
+use std::path::{Component, Path, PathBuf};
 
 /// Programs and libraries; a link stays a link.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -195,20 +199,41 @@ fn restrict(at: &Path, recursive: bool) -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Writes a file of the sandbox, which belongs to the agent.
+/// Writes a file of the sandbox, which belongs to the agent. Nothing outside of `root` is reached: the path is walked one
+/// part at a time, over no link and never upwards.
 fn put(root: &Path, path: &Path, bytes: &[u8], mode: u32) -> Result<(), SandboxError> {
-    let at = under(root, path);
     let what = || format!("writing {}", path.display());
-    // new folders on the way to it belong to the agent too
-    let mut new: Vec<&Path> = at.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
-    new.reverse();
-    for folder in new {
-        step(what(), std::fs::create_dir(folder))?;
-        own(folder)?;
+    step(what(), put_beneath(root, path, bytes, mode))
+}
+
+fn put_beneath(root: &Path, path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+    let upwards = || std::io::Error::new(std::io::ErrorKind::InvalidInput, "its path leads out of the sandbox");
+    let parts: Option<Vec<&OsStr>> = path
+        .components()
+        .filter(|part| !matches!(part, Component::RootDir | Component::CurDir))
+        .map(|part| if let Component::Normal(name) = part { Some(name) } else { None })
+        .collect();
+    let parts = parts.ok_or_else(upwards)?;
+    let (name, folders) = parts.split_last().ok_or_else(upwards)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = rustix::fs::open(root, flags, Mode::empty())?;
+    for folder in folders {
+        // new folders on the way to it belong to the agent too
+        let is_new = match rustix::fs::mkdirat(&at, *folder, Mode::from_raw_mode(0o755)) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(error) => return Err(error.into()),
+        };
+        at = rustix::fs::openat(&at, *folder, flags, Mode::empty())?;
+        if is_new {
+            fchown(&at, Some(AGENT_ID), Some(AGENT_ID))?;
+        }
     }
-    step(what(), std::fs::write(&at, bytes))?;
-    step(what(), std::fs::set_permissions(&at, PermissionsExt::from_mode(mode)))?;
-    own(&at)
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(&at, *name, flags, Mode::from_raw_mode(0o644))?);
+    file.write_all(bytes)?;
+    file.set_permissions(PermissionsExt::from_mode(mode))?;
+    fchown(&file, Some(AGENT_ID), Some(AGENT_ID))
 }
 
 fn own(path: &Path) -> Result<(), SandboxError> {
@@ -221,4 +246,29 @@ fn folder(path: &Path) -> std::io::Result<()> {
 
 fn under(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put_beneath;
+    use std::path::Path;
+
+    /// The paths of a recipe are templates of a file that anyone may have written.
+    #[test]
+    fn a_file_of_a_recipe_stays_in_the_sandbox() {
+        let all = tempfile::tempdir().unwrap();
+        let root = all.path().join("root");
+        std::fs::create_dir_all(root.join("home")).unwrap();
+        std::os::unix::fs::symlink(all.path(), root.join("home/link")).unwrap();
+        std::fs::write(all.path().join("kept"), "kept").unwrap();
+        std::os::unix::fs::symlink(all.path().join("kept"), root.join("home/file")).unwrap();
+        let put = |path: &str| put_beneath(&root, Path::new(path), b"x", 0o644).is_ok();
+        let outside = ["/home/../../written", "../written", "/home/link/written", "/home/file", "/", ""];
+        assert_eq!(outside.map(put), [false; 6]);
+        assert!(!all.path().join("written").exists());
+        assert_eq!(std::fs::read_to_string(all.path().join("kept")).unwrap(), "kept");
+        // only root may give a file to the agent
+        assert_eq!(put("/home/new/./inside"), rustix::process::geteuid().is_root());
+        assert!(root.join("home/new").is_dir());
+    }
 }

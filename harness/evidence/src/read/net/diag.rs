@@ -188,7 +188,9 @@ pub(super) fn unix(body: &[u8]) -> Option<Socket> {
             0 => {
                 let text = String::from_utf8_lossy(value);
                 let name = text.trim_end_matches('\0');
-                socket.local = name.strip_prefix('\0').map_or(name.to_owned(), |name| format!("@{name}"));
+                let name = name.strip_prefix('\0').map_or(name.to_owned(), |name| format!("@{name}"));
+                // whoever bound it has chosen it
+                socket.local = rehang_words::text::visible(&name);
             }
             2 if value.len() >= 4 => socket.peer = Some(u64::from(word(value, 0))).filter(|inode| *inode != 0),
             4 if value.len() >= 8 => {

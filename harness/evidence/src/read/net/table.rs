@@ -51,7 +51,7 @@ fn unix(line: &str) -> Option<Socket> {
         "03" => SocketState::Established,
         _ => SocketState::Unconnected,
     };
-    let local = words.get(7).copied().unwrap_or_default().to_owned();
+    let local = rehang_words::text::visible(words.get(7).copied().unwrap_or_default());
     Some(Socket { inode: words.get(6)?.parse().ok()?, family: Family::Unix, state, local, ..Socket::default() })
 }
 

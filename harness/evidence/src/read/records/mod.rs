@@ -92,7 +92,8 @@ fn variable(process: &Process, name: &str) -> Option<String> {
 
 /// At most [`MAX_TEXT`] characters, without control characters.
 fn cut(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TEXT).collect()
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TEXT).collect();
+    rehang_words::text::visible(&plain)
 }
 
 #[cfg(test)]
