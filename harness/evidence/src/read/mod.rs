@@ -78,7 +78,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
     net::queue::add(&mut snapshot);
     snapshot.locks = locks::read(&snapshot.tree);
-    snapshot.alarms = ways::alarms();
+    snapshot.alarms = ways::alarms(&all);
     let others = around(&mut snapshot, &all, &tree);
     for pid in ways::below_daemons(&snapshot, &all) {
         snapshot.around.extend(process::read(pid, &all, &snapshot.reader).map(|process| (pid, process)));
