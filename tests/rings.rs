@@ -11,7 +11,7 @@ const EMBEDDED: [(&str, &[&str]); 4] = [
     ("evidence", &["wire", "words"]),
     ("strategy", &["evidence", "wire", "words"]),
     ("supervise", &["evidence", "processes", "strategy", "wire", "words"]),
-    ("processes", &[]),
+    ("processes", &["words"]),
 ];
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];

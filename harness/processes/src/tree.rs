@@ -68,7 +68,7 @@ fn read(pid: i32) -> Option<(char, Below)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // the name is in brackets and may contain brackets
     let (head, tail) = stat.rsplit_once(") ")?;
-    let name = rehang_scenario::text::visible(head.split_once('(')?.1);
+    let name = rehang_words::text::visible(head.split_once('(')?.1);
     let mut fields = tail.split(' ');
     let state = fields.next()?.chars().next()?;
     Some((state, Below { pid, parent: fields.next()?.parse().ok()?, name }))

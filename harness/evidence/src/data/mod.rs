@@ -123,8 +123,10 @@ pub enum Alarms {
     NotKnown,
     /// No process has one.
     None,
-    /// Some process has one.
+    /// Some process has one, and so many handle alarms that each may belong to one of those.
     Some,
+    /// Some process has one and does not handle it: the alarm will end it.
+    Unhandled,
 }
 
 /// Who read a snapshot, and with which rights.

@@ -10,7 +10,7 @@ use super::rules::{self, end_it};
 use super::view::View;
 use super::ways::{self, Way};
 use super::{Sure, Verdict};
-use crate::data::Pid;
+use crate::data::{Alarms, Pid, Signals};
 
 /// Hangs that a timer of the process's own would end. A loop that an agent runs has timers of its screen and of its
 /// connections; what it says of itself, and what its records say, does not end by those.
@@ -35,7 +35,7 @@ const ENDED_BY_TIMER: [&str; 18] = [
     "stray-holds-pipe",
 ];
 /// Waits that are none if nobody is left who could end them: each of those that are closed in waits for the others.
-const OPEN_WAITS: [&str; 7] = ["helper", "serves", "pipe-read", "live-child", "unknown", "waits-for-input", "timer"];
+const OPEN_WAITS: [&str; 5] = ["helper", "serves", "pipe-read", "live-child", "unknown"];
 /// The most names of what is out of sight.
 const MAX_OUT_OF_SIGHT: usize = 4;
 
@@ -48,6 +48,9 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
             let because = "whoever could send a key waits for it, or for nothing that is alive";
             Finding { verdict: Verdict::Hung, ..finding.because(because) }
         }
+        Verdict::Waiting if all_closed_in && finding.signature == "stdin-open" => {
+            Finding { verdict: Verdict::Hung, ..finding }
+        }
         Verdict::Waiting | Verdict::Unknown if all_closed_in && OPEN_WAITS.contains(&finding.signature) => {
             let root = roots.first().copied().unwrap_or_default();
             mutual(view, graph, root, finding)
@@ -57,7 +60,8 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     if finding.verdict != Verdict::Hung {
         return finding;
     }
-    if let Some(way) = ways::ender(view, finding.pid).or_else(|| own(view, &finding)) {
+    let way = ways::ender(view, finding.pid).or_else(|| own(view, &finding)).or_else(|| alarm(view, &finding));
+    if let Some(way) = way {
         return ends_by(finding, &way);
     }
     match finding.sure {
@@ -78,6 +82,18 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     let counts =
         |way: &Way| way.is_soon() && !(is_agent && way.is_of_a_screen()) && !(is_endless && way.left_ms.is_some());
     ways::own(view, process).into_iter().find(counts)
+}
+
+/// An alarm that some process of this machine does not handle: it may be this one's, which it would end.
+fn alarm(view: &View<'_>, finding: &Finding) -> Option<Way> {
+    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
+    let signals = &process.signals;
+    let deaf = Signals::has(signals.ignored | signals.blocked | signals.caught, libc::SIGALRM);
+    let may = view.after.alarms == Alarms::Unhandled && !deaf && view.age_ms(process) <= ways::LONG_MS;
+    may.then(|| Way {
+        what: "an alarm, which a process of this machine has and does not handle".to_owned(),
+        left_ms: None,
+    })
 }
 
 fn ends_by(finding: Finding, way: &Way) -> Finding {
@@ -102,7 +118,7 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
         .collect();
     let name = view.name(root);
     let others: Vec<Pid> = living.iter().copied().filter(|pid| *pid != root).collect();
-    let serves = ["helper", "serves", "waits-for-input"].contains(&finding.signature);
+    let serves = ["helper", "serves"].contains(&finding.signature);
     let mechanism = if serves { "X2" } else { "C6" };
     let text = match others.as_slice() {
         [] => format!("{name} waits, and nothing that is alive could end that: {}", finding.sentence),
@@ -133,7 +149,7 @@ pub fn out_of_sight(view: &View<'_>, graph: &Graph, finding: &Finding) -> Vec<St
         _ => None,
     });
     let alarm = "an alarm of a process of this machine".to_owned();
-    let alarms = (view.after.alarms == crate::data::Alarms::Some).then_some(alarm);
+    let alarms = matches!(view.after.alarms, Alarms::Some | Alarms::Unhandled).then_some(alarm);
     for who in outside.chain(alarms) {
         if !found.contains(&who) && found.len() < MAX_OUT_OF_SIGHT {
             found.push(who);

@@ -214,7 +214,7 @@ pub fn of(view: &View<'_>) -> Graph {
         graph.closed = closed(&graph);
     }
     // a process that was not read may hold an end of anything
-    if after.alarms == Alarms::Some || after.unread > 0 {
+    if matches!(after.alarms, Alarms::Some | Alarms::Unhandled) || after.unread > 0 {
         graph.closed.clear();
     }
     graph
@@ -403,6 +403,10 @@ impl Found<'_, '_> {
 
     /// Of a process outside of the tree less can be seen: what is missing counts as outside or as a timer.
     fn outside(&mut self, all: &[Wait]) {
+        // what is no run that should end is used by somebody
+        if !self.view.is_supervised() && !self.view.is_of_a_run(self.process.pid) {
+            self.add(To::Outside("whoever uses it".to_owned()), Over::Signal, "");
+        }
         if self.process.has_unseen || !self.process.fds_read {
             self.add(To::Outside("processes that are not in sight".to_owned()), Over::Unknown, "");
         }
@@ -427,7 +431,9 @@ impl Found<'_, '_> {
                     file::path_of(process, *fd),
                 ),
             },
-            On::Open { path, fifo: true } => self.add(To::Nobody, Over::Fifo, path.clone().unwrap_or_default()),
+            On::Open { path, fifo: true } => {
+                self.add(To::Outside("whoever opens it".to_owned()), Over::Fifo, path.clone().unwrap_or_default());
+            }
             On::Open { .. } => self.alive("opens a file"),
             On::Connect(fd) => {
                 let remote = process.fd(*fd).and_then(|fd| self.view.socket(fd)).map(|socket| socket.remote.clone());
@@ -497,6 +503,10 @@ impl Found<'_, '_> {
                 self.add(To::Outside("another process that has it, if there is one".to_owned()), Over::Unknown, name);
             }
             Object::Event { .. } => self.add(To::Process(process.pid), Over::Thread, ""),
+            // a read of a file that does not return is none of its bytes: a message queue, a device
+            Object::File { .. } | Object::Null if !wait.polled => {
+                self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, name);
+            }
             Object::Other { .. } | Object::Uring | Object::Epoll { .. } => {
                 self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, name);
             }
@@ -531,6 +541,9 @@ impl Found<'_, '_> {
         if socket.state == SocketState::Listening || (socket.family == Family::Udp && socket.remote.is_empty()) {
             let which = if socket.local.is_empty() { name } else { &socket.local };
             return self.add(To::Outside("whoever calls on it".to_owned()), Over::Socket, which);
+        }
+        if socket.state == SocketState::Connecting {
+            return self.add(To::Outside("the kernel, which gives it up".to_owned()), Over::Socket, name);
         }
         if let Some(listener) = self.view.after.queued.get(&socket.inode) {
             let holders: Vec<Pid> = self.view.after.socket_holders(*listener).map(|(holder, _)| holder.pid).collect();
@@ -596,7 +609,7 @@ impl Found<'_, '_> {
         }
         let finding = run::clock(self.view, self.process, wait);
         match finding.verdict {
-            Verdict::Hung => self.add(To::Nobody, Over::Time, ""),
+            _ if finding.signature == "never-ends" => self.add(To::Nobody, Over::Time, ""),
             _ => self.alive(if finding.signature == "polling" { "looks again and again" } else { "sleeps for a time" }),
         }
     }

@@ -249,22 +249,23 @@ fn a_read_of_a_pipe_that_its_caller_holds() {
     let cat = || reads(pipe(process(12, 11, "cat"), 0, Mode::Read, 70), 0);
     let caller = pipe(awaits(process(10, 1, "python3")), 4, Mode::Write, 70);
     Look::of(vec![awaits(process(11, 10, "sh")), cat()]).beside(caller).says(expect![[r#"
-        Hung mutual-wait X2 (Likely): sh (11) and python3 (10) and cat (12) wait for each other: cat (12) waits for what python3 (10) writes to its standard input
-        ends: nothing in sight; from outside: kill 10
-        because: no other process, timer or person has a part in it: sh (11) → cat (12): child; cat (12) → python3 (10): pipe its standard input; python3 (10) → sh (11): child
+        Waiting stdin-open S1 (Likely): cat (12) waits for its standard input to end or to say something, and python3 (10) keeps it open without a word
+        ends: python3 (10) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12
+        because: read(0) has no time limit; python3 (10) might still write; no agent runs it, and who holds the other end does not wait for it
           sh (11) → cat (12): child
           cat (12) → python3 (10): pipe its standard input
           python3 (10) → sh (11): child
-          closed in: [[10, 11, 12]]
+          python3 (10) → whoever uses it: signal
           - sh (11) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
-            - 1 more child (--tree shows them)
+            - cat (12) sleeps, 0 % of a core, 1m old: cat
+              - read waits for input on standard input, pipe 70, other end: python3 (10)
     "#]]);
     // nobody in sight holds it
     Look::of(vec![awaits(process(11, 10, "sh")), cat()]).says(expect![[r#"
-        Waiting waits-for-input - (Likely): cat (12) waits for what a process that is not in sight writes to its standard input
-        ends: a line, or the end of its input
-        because: who holds the other end does not wait for it, and may write at any time
+        Waiting stdin-open S1 (Likely): cat (12) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
+        ends: whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12
+        because: read(0) has no time limit; whoever holds it might still write; no agent runs it, and who holds the other end does not wait for it
           sh (11) → cat (12): child
           cat (12) → whoever has the other end, who is not in sight: pipe its standard input
           - sh (11) sleeps, 0 % of a core, 1m old: sh
@@ -347,11 +348,10 @@ fn a_fifo_that_nobody_opens() {
         Look::of(vec![calls(process(11, 10, "cat"), "openat", does, TimeLimit::Never)])
     };
     opens(true).says(expect![[r#"
-        Hung fifo-open B12 (Certain): cat (11) opens the FIFO /tmp/queue, and nobody opens it to write
+        Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /tmp/queue, and nobody opens it to write
         ends: somebody opens its other end; from outside: kill 11
         because: opening a FIFO waits for a partner, without a time limit
-          cat (11) → nobody: FIFO /tmp/queue
-          closed in: [[11]]
+          cat (11) → whoever opens it: FIFO /tmp/queue
           - cat (11) sleeps, 0 % of a core, 1m old: cat
             - openat opens /tmp/queue
     "#]]);
@@ -373,6 +373,7 @@ fn a_terminal_that_nobody_types_at() {
           bash (11) → tmux (20): terminal /dev/pts/3
           bash (11) → a person: terminal /dev/pts/3
           tmux (20) → bash (11): terminal descriptor 8
+          tmux (20) → whoever uses it: signal
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: tmux (20)
     "#]]);
@@ -451,6 +452,7 @@ fn a_lock_and_its_holder() {
         Waiting lock-wait - (Likely): git (11) waits for the lock on /repo/.git/index.lock, which editor (20) holds, and which has a timer of its own (at most 1m30s): editor (20) sleeps (1m30s)
         ends: the end of what the holder does
           git (11) → editor (20), which sleeps for a time: lock /repo/.git/index.lock
+          editor (20) → whoever uses it: signal
           editor (20) is Alive: sleeps for a time
           - git (11) sleeps, 0 % of a core, 1m old: git
             - flock waits for a lock on descriptor 3, /repo/.git/index.lock
@@ -479,7 +481,8 @@ fn time_alone() {
         Waiting never-ends B5 (Likely): sleep (11) sleeps without an end
         ends: kill 11
         because: its time limit is none
-          sleep (11) is Alive: sleeps for a time
+          sleep (11) → nobody: time
+          closed in: [[11]]
           - sleep (11) sleeps, 0 % of a core, 1m old: sleep
             - nanosleep, 366d
     "#]]);
@@ -497,7 +500,8 @@ fn time_alone() {
         Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself
         ends: kill 11
         because: it was started to follow
-          tail (11) is Alive: sleeps for a time
+          tail (11) → nobody: time
+          tail (11) is Alive: has a timer
           - tail (11) sleeps, 0 % of a core, 1m old: tail -f log
             - nanosleep, 900ms
     "#]]);

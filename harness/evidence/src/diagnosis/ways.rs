@@ -71,7 +71,8 @@ pub fn own(view: &View<'_>, process: &Process) -> Vec<Way> {
     }
     // a shell has an alarm while it reads with a limit, not while it waits for a child
     let is_shell = SHELLS.contains(&kind::program(process)) && waits.iter().any(|wait| matches!(wait.on, On::Child(_)));
-    let may_be_armed = view.after.alarms != Alarms::None && !handles_all(process) && !is_shell;
+    let is_tool = crate::tools::of(process).is_some();
+    let may_be_armed = view.after.alarms != Alarms::None && !handles_all(process) && !is_shell && !is_tool;
     if handles(process, libc::SIGALRM) && may_be_armed {
         ways.push(Way::new("an alarm of its own", None));
     }

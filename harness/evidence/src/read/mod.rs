@@ -17,7 +17,7 @@ mod memory;
 mod mounts;
 mod net;
 mod numbers;
-pub mod overlay;
+mod overlay;
 mod process;
 mod prompt;
 mod records;
@@ -30,7 +30,7 @@ mod ways;
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use limit::{Limit, Progress};
 use mounts::Mounts;
-use overlay::Overlay;
+pub use overlay::{Overlay, Waiting};
 use process::{All, Stat};
 pub use records::{CONTROL_ENV, MAX_TEXT, Story};
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,7 @@ fn read(
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
     net::queue::add(&mut snapshot);
     snapshot.locks = locks::read(&snapshot.tree);
-    snapshot.alarms = ways::alarms();
+    snapshot.alarms = ways::alarms(&all);
     let others = around(&mut snapshot, &all, &tree, &reach);
     for pid in ways::below_daemons(&snapshot, &all) {
         snapshot.around.extend(process::read(pid, &all, &snapshot.reader, &reach).map(|process| (pid, process)));

@@ -33,10 +33,10 @@ pub fn all() -> Vec<Case> {
             plain(s, &["read-output-of", "stdin", "read-stdin"]);
         }),
         hung("stdin-of-a-tool", "stdin-open", "B1", "opencode", |s| {
-            agent(s, "opencode", &["run"], &["loop-with-child", "read-stdin"]);
+            agent(s, "opencode", &["run"], &["loop-with-child", "named", "cat", "read-stdin"]);
         }),
         hung("stdin-of-a-tool-below-a-shell", "stdin-open", "B1", "opencode", |s| {
-            agent(s, "opencode", &["run"], &["loop-with-child", "wait-for", "read-stdin"]);
+            agent(s, "opencode", &["run"], &["loop-with-child", "wait-for", "named", "cat", "read-stdin"]);
         }),
         hung("stdin-of-a-hook", "stdin-open", "S3", "a hook of Claude Code", |s| {
             agent(s, "claude", &["-p"], &["loop-with-child", "args", "/home/x/.claude/hooks/check.sh", "read-stdin"]);
@@ -77,7 +77,6 @@ pub fn all() -> Vec<Case> {
         }),
         hung("sigttin", "sigttin", "T1", "stopped by SIGTTIN", |s| tty(s, &["background", "read-stdin"])),
         hung("sigttou", "sigttou", "T1", "stopped by SIGTTOU", |s| tty(s, &["background", "change-tty"])),
-        hung("stopped", "stopped", "T1", "is stopped", |s| plain(s, &["wait-for", "stop"])),
         hung("tty-unread", "tty-unread", "T6", "does not read", |s| tty(s, &["fill-tty"])),
         hung("stray-holds-pipe", "stray-holds-pipe", "B6", "outlived the command", |s| stray(s, "quiet", "out")),
         hung("stray-holds-stderr-too", "stray-holds-pipe", "B6", "outlived the command", |s| stray(s, "quiet", "both")),
@@ -118,6 +117,9 @@ pub fn all() -> Vec<Case> {
         hung("tool-server-owes-an-answer", "mutual-wait", "X2", "waits for an answer of its tool server", |s| {
             plain(s, &["read-output-of", "stdin", "args", "mcp-server", "read-stdin"])
         }),
+        hung("tool-server-was-never-asked", "mutual-wait", "X2", "wait for each other", |s| {
+            plain(s, &["loop-with-child", "args", "mcp-server", "read-stdin"])
+        }),
         hung("fifo-open", "fifo-open", "B12", "nobody opens it to write", |s| {
             let fifo = fifo(s, "queue");
             plain(s, &["open-fifo", &fifo]);
@@ -129,19 +131,19 @@ pub fn all() -> Vec<Case> {
         Case {
             ready: 1,
             ..hung("flock", "file-lock", "R2", "the lock on", |s| {
-                locked(s, "flock", "index.lock", &["flock"], &["sleep"])
+                locked(s, "flock", "index.lock", &["flock"], &["sleep-for-ever"])
             })
         },
         Case {
             ready: 1,
             ..hung("posix-lock", "file-lock", "R2", "the lock on", |s| {
-                locked(s, "posix", "index.lock", &["lock"], &["sleep"])
+                locked(s, "posix", "index.lock", &["lock"], &["sleep-for-ever"])
             })
         },
         hung("lock-of-a-leaked-child", "file-lock", "H3", "left by a run that is over", leaked),
         Case {
             ..moves("sqlite-lock", Hung, "sqlite-lock", Some("R1"), "the database", |s| {
-                locked(s, "posix", "opencode.db", &["busy-database"], &["sleep"])
+                locked(s, "posix", "opencode.db", &["busy-database"], &["sleep-for-ever"])
             })
         },
         hung("unreaped", "unreaped", "C4", "has not noticed", |s| plain(s, &["ignore-child"])),
@@ -168,12 +170,24 @@ pub fn all() -> Vec<Case> {
                 peer(s, "curl", "ask-on-a-kept-one");
             })
         },
-        hung("no-connection", "no-connection", "M8", "nothing under way", |s| {
-            agent(s, "opencode", &["run"], &["idle"]);
-        }),
-        hung("no-connection-but-a-timer", "no-connection", "M8", "nothing under way", |s| {
-            agent(s, "codex", &["exec"], &["timer"]);
-        }),
+        Case {
+            limits: Limits { silent_ms: 1 },
+            ..hung("no-connection", "no-connection", "M8", "nothing under way", |s| {
+                agent(s, "opencode", &["run"], &["idle"]);
+            })
+        },
+        Case {
+            limits: Limits { silent_ms: 1 },
+            ..hung("no-connection-but-a-timer", "no-connection", "M8", "nothing under way", |s| {
+                agent(s, "codex", &["exec"], &["timer"]);
+            })
+        },
+        Case {
+            mechanism: Some("M8"),
+            ..benign("no-connection-for-a-moment", Waiting, "no-connection", |s| {
+                agent(s, "opencode", &["run"], &["idle"]);
+            })
+        },
         hung("oauth-callback", "oauth-callback", "X4", "log-in", |s| {
             agent(s, "gemini", &[], &["listen"]);
         }),
@@ -266,6 +280,11 @@ pub fn all() -> Vec<Case> {
             })
         },
         // what is no hang
+        benign("stopped", Waiting, "stopped", |s| plain(s, &["wait-for", "stop"])),
+        benign("lock-of-a-holder-that-sleeps", Waiting, "lock-wait", |s| {
+            locked(s, "flock", "index.lock", &["flock"], &["sleep"]);
+            s.await_ready(0).expect("the holder is ready");
+        }),
         benign("sleep", Waiting, "sleep", |s| plain(s, &["sleep"])),
         benign("sleep-that-was-stopped", Waiting, "sleep", |s| plain(s, &["stop-and-continue", "sleep"])),
         benign("live-child", Waiting, "sleep", |s| plain(s, &["wait-for", "sleep"])),
@@ -291,7 +310,10 @@ pub fn all() -> Vec<Case> {
         benign("slow-reader", Waiting, "slow-reader", |s| plain(s, &["read-slowly", "fill-stdout"])),
         benign("timer", Waiting, "timer", |s| plain(s, &["timer"])),
         benign("tool-server-idles", Waiting, "helper", |s| {
-            plain(s, &["loop-with-child", "args", "mcp-server", "read-stdin"])
+            plain(s, &["loop-with-child-and-port", "args", "mcp-server", "read-stdin"])
+        }),
+        benign("any-program-with-both-streams-in-one-hand-idles", Waiting, "helper", |s| {
+            plain(s, &["loop-with-child-and-port", "args", "server", "read-stdin"])
         }),
         benign("any-server-idles", Waiting, "serves", |s| plain(s, &["wait-for", "listen"])),
         benign("server-that-listens-to-its-input-too", Waiting, "serves", |s| piped(s, &["listen"])),
@@ -394,6 +416,7 @@ fn benign(name: &'static str, verdict: Verdict, signature: &'static str, set_up:
         "connecting" => Some("X6"),
         "tool-server-mute" => Some("X1"),
         "terminal-person" => Some("T3"),
+        "stopped" => Some("T1"),
         _ => None,
     };
     Case {

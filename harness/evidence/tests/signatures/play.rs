@@ -51,6 +51,14 @@ pub fn play(words: &[String]) {
             epoll_of(&[output.as_fd()], false);
             drop(input);
         }
+        // the same, which listens to a port too
+        ["loop-with-child-and-port", rest @ ..] => {
+            let mut child = again(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child");
+            let (input, output) = (child.stdin.take(), child.stdout.take().expect("piped"));
+            let port = TcpListener::bind("127.0.0.1:0").expect("loopback");
+            epoll_of(&[output.as_fd(), port.as_fd()], false);
+            drop(input);
+        }
         ["wait-for", rest @ ..] => {
             let mut child = again(rest).spawn().expect("a child");
             let _ = child.wait();

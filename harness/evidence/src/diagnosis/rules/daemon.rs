@@ -38,10 +38,13 @@ pub fn end(view: &View<'_>, fd: &Descriptor) -> Option<End> {
 pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, end: End) -> Option<Finding> {
     let view = rules.view;
     let End::Client(at, held) = end else { return None };
-    if wait.polled {
-        return None;
-    }
     let daemons: Vec<Pid> = view.after.socket_holders(held).map(|(holder, _)| holder.pid).collect();
+    if wait.polled {
+        let stopped = daemons.iter().copied().find(|daemon| super::is_stopped(view, *daemon))?;
+        let found = rules.explain(stopped);
+        let because = format!("{} has a connection to it at {at}; {}", view.name(process.pid), found.because);
+        return Some(found.because(because));
+    }
     Some(asked(rules, process, &at, &daemons, view.after.queued.values().any(|listener| *listener == held)))
 }
 

@@ -69,7 +69,16 @@ impl<'a> Rules<'_, 'a> {
     fn of(&mut self, process: &'a Process) -> Finding {
         let view = self.view;
         if let Some(finding) = stop::rule(view, process) {
-            return finding;
+            // who traces it may hang itself
+            let tracer = Some(process.tracer).filter(|tracer| process.state == State::Traced && *tracer > 0);
+            let tracer = tracer.map(|tracer| self.explain(tracer)).filter(|tracer| tracer.verdict == Verdict::Hung);
+            return match tracer {
+                Some(tracer) => {
+                    let because = format!("{}; {}", finding.sentence, tracer.because);
+                    tracer.because(because)
+                }
+                None => finding,
+            };
         }
         if let Some(finding) = agent::says(view, process) {
             return finding;
@@ -105,7 +114,9 @@ impl<'a> Rules<'_, 'a> {
         let serves = network::serves(view, process, &all);
         if let Some(serves) = serves.clone().filter(|_| !network::owes(view, process)) {
             // what a server listens to beside its requests, and what it keeps for them, is no hang of its own
-            let beside = |finding: &Finding| finding.verdict == Verdict::Hung && finding.rank <= rank::SILENT;
+            let beside = |finding: &Finding| {
+                (finding.verdict == Verdict::Hung || finding.hung_in_ms.is_some()) && finding.rank <= rank::SILENT
+            };
             let (others, kept): (Vec<Finding>, Vec<Finding>) = found.into_iter().partition(beside);
             found = kept;
             found.extend(others.first().map(|other| network::serves_beside(serves, other)));

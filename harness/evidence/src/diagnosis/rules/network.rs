@@ -214,6 +214,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         let because = "whether they hold content cannot be seen from outside; a model that thinks and says that it lives looks the same";
         return Some(Finding { mechanism: Some(alive), ..finding.because(because) });
     }
+    let beside = if agent { server_beside(view, process) } else { String::new() };
     let silent = duration(traffic.since_received_ms);
     // the kernel's clock has steps of some milliseconds: an answer at once has the age of its request
     let began = traffic.since_received_ms <= traffic.since_sent_ms && traffic.received_bytes > 0;
@@ -224,7 +225,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     };
     if quiet_ms < view.limits.silent_ms {
         let what = if agent && tool.is_none() { "the model" } else { &answer };
-        let text = format!("{name} waits for {what} at {at}, {how}");
+        let text = format!("{name} waits for {what} at {at}, {how}{beside}");
         let limit = duration(view.limits.silent_ms);
         let because = format!(
             "silence counts as one from {limit} on; what came before may be content or a keep-alive line, which begins it anew"
@@ -244,7 +245,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         true => format!(", on a connection that had been idle for {}", duration(idle_ms)),
         false => String::new(),
     };
-    let text = format!("{name} waits for {who} at {at}, {how}{before}");
+    let text = format!("{name} waits for {who} at {at}, {how}{before}{beside}");
     let ends = format!("a byte or an end from {at}; from outside: {}", end_it(view, pid));
     let because = match (began, socket.unsent > 0) {
         (_, true) if is_gone => format!("{} bytes are sent again and again: the other side is gone", socket.unsent),
@@ -294,6 +295,24 @@ fn queued(view: &View<'_>, process: &Process, socket: &Socket) -> Option<Finding
     let because = "it is in the queue of that listener, and no process holds its other end";
     let limit = view.limits.silent_ms.saturating_mul(HUNG_LIMITS);
     Some(finding.because(because).after(view.age_ms(process).min(limit - 1), limit))
+}
+
+/// A tool server of an agent, known by its streams, that listens for somebody who has not come: it may owe the agent an
+/// answer until then.
+fn server_beside(view: &View<'_>, process: &Process) -> String {
+    let ours = |child: &Process, fd: i32, reads: bool| {
+        child.fd(fd).is_some_and(|fd| view.other_end(child, fd, reads).contains(&process.pid))
+    };
+    let servers = view.living_children(process.pid).filter(|child| ours(child, 0, true) && ours(child, 1, false));
+    let found = servers.filter_map(|child| {
+        let at = child.listening(&view.after.sockets).next()?;
+        let called = child.fds.iter().filter_map(|fd| view.socket(fd));
+        let called = called.filter(|one| one.state == SocketState::Established && one.local == at.local).count();
+        (called == 0).then(|| {
+            format!("; its tool server {} listens at {}, and nobody has called on it", view.name(child.pid), at.local)
+        })
+    });
+    found.take(1).collect()
 }
 
 /// Who is at the other end of a connection: a process of this machine, or a server.

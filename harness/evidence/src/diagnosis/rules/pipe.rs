@@ -7,6 +7,7 @@ use super::{Rules, Wait, agent, best, daemon, end_it, fd_name, is_stopped, reads
 use crate::data::{Descriptor, End, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
 
 /// Names of programs that adopt orphans.
@@ -151,11 +152,21 @@ fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) 
         None => "the holder's own parent, group or session leader is gone".to_owned(),
     };
     let finding = Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain();
-    match strays.iter().copied().find(|stray| noisy || sleeps(view, *stray)) {
-        // a writer with a time limit of its own may end by it
+    // what has a timer may let go by it
+    let nap =
+        |stray: &Pid| view.process(*stray).and_then(|one| ways::nap(view, one, process.pid)).filter(ways::Way::is_soon);
+    if let Some((stray, way)) = strays.iter().find_map(|stray| Some((*stray, nap(stray)?))) {
+        let because =
+            format!("{}; {} has {}, and may let go by itself", finding.because, view.name(stray), way.words());
+        let sure = Sure::Likely;
+        return Finding { sure, ..finding }
+            .because(because)
+            .rank(rank::LIKELY)
+            .after(view.age_ms(process), ways::LONG_MS);
+    }
+    match strays.iter().copied().find(|_| noisy) {
         Some(stray) => {
-            let does = if noisy { "is at work" } else { "sleeps for a time" };
-            let because = format!("{}; {} {does}, and may let go by itself", finding.because, view.name(stray));
+            let because = format!("{}; {} is at work, and may let go by itself", finding.because, view.name(stray));
             Finding { sure: Sure::Likely, ..finding }.because(because)
         }
         None => finding,

@@ -92,7 +92,12 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
 
 /// The child whose exec or end a process waits for since it has called vfork: it is not at a disk, whatever its state says.
 pub fn vforked(view: &View<'_>, process: &Process) -> Option<Pid> {
-    let is_vfork = |thread: &Thread| thread.wchan.contains("vfork");
+    // vfork, clone and clone3 wait for nothing else (x86-64; of aarch64 the last two)
+    let calls: &[i64] = if cfg!(target_arch = "aarch64") { &[220, 435] } else { &[56, 58, 435] };
+    let is_vfork = |thread: &Thread| {
+        let by_call = thread.call.as_ref().is_some_and(|call| calls.contains(&call.number));
+        thread.wchan.contains("vfork") || (thread.state == State::Disk && by_call)
+    };
     process
         .threads
         .iter()
@@ -161,7 +166,7 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
 }
 
 /// `tail -f` and its like; `tail --pid` ends with the process that it names.
-fn follows(process: &Process) -> bool {
+pub fn follows(process: &Process) -> bool {
     if process.args.iter().any(|arg| arg.starts_with("--pid")) {
         return false;
     }
@@ -218,6 +223,25 @@ pub fn only_its_own(view: &View<'_>, process: &Process, waits: &[Wait]) -> Optio
     waits.iter().all(still).then_some(first)
 }
 
+/// A process all of whose threads sleep outside of any call: at a page of memory, as a rule.
+fn outside_of_a_call(view: &View<'_>, process: &Process) -> Option<Finding> {
+    let sleeps = |thread: &Thread| thread.call_read && matches!(thread.state, State::Sleeping | State::Disk);
+    if process.threads.is_empty() || !process.threads.iter().all(sleeps) {
+        return None;
+    }
+    let (pid, name) = (process.pid, view.name(process.pid));
+    let at_page = process.threads.iter().any(|thread| thread.wchan.contains("userfault"));
+    let provides = |other: &&Process| {
+        other.fds.iter().any(|fd| matches!(&fd.what, Object::Other { link } if link.contains("userfaultfd")))
+    };
+    let who: Vec<Pid> = view.after.processes().filter(provides).map(|other| other.pid).collect();
+    let text = match at_page {
+        true => format!("{name} waits for a page of its memory, which {} provides (userfaultfd)", view.names(&who)),
+        false => format!("{name} sleeps outside of any call, and what for cannot be seen"),
+    };
+    Some(Finding::unknown(pid, &text))
+}
+
 /// Nothing that matters is waited for.
 pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     let pid = process.pid;
@@ -229,6 +253,9 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         if process.threads.iter().any(|thread| view.switches(pid, thread.tid) > 0) {
             let text = format!("{name} polls: it wakes up now and then, and was awake at both looks");
             return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for").guess();
+        }
+        if let Some(finding) = outside_of_a_call(view, process) {
+            return finding;
         }
         let deaf = process.threads.iter().all(|thread| !thread.call_read && thread.wchan.is_empty());
         let text = if deaf {
@@ -310,6 +337,21 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             let text = format!("{name} waits for a timer of its own (at most {})", duration(ms));
             Finding::waiting(pid, "timer", rank::IDLE, text).ends("the timer")
         }
-        _ => Finding::unknown(pid, &format!("{name} waits, and what for cannot be seen")),
+        _ => {
+            let event = waits.iter().find_map(|wait| match wait.on {
+                On::Input(number) => {
+                    process.fd(number).filter(|fd| !wait.polled && matches!(fd.what, Object::Event { .. }))
+                }
+                _ => None,
+            });
+            let text = match event {
+                Some(fd) => format!(
+                    "{name} waits for an event descriptor, {}: who else has it cannot be seen",
+                    super::fd_name(fd.fd)
+                ),
+                None => format!("{name} waits, and what for cannot be seen"),
+            };
+            Finding::unknown(pid, &text)
+        }
     }
 }

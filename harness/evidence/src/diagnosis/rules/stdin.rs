@@ -5,10 +5,10 @@
 
 use super::{On, Rules, Wait, agent, best, end_it, fd_name, left, same, steady, waits_for};
 use crate::data::{Descriptor, Mode, Object, Pid, Process, TimeLimit};
-use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
+use crate::diagnosis::{Sure, Verdict};
 use crate::kind;
 use rehang_words::text::duration;
 
@@ -67,15 +67,14 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     let finding = open(view, process, wait, &nearest_first(&over, &above));
     // outside of a run that should end, a process may read what another one has to say now and then: a logger, a filter
-    let is_held_up = over.iter().any(|writer| waits_for(view, *writer, process.pid).1);
+    let is_held_up =
+        over.iter().any(|writer| view.after.tree.contains_key(writer) && waits_for(view, *writer, process.pid).1);
     if view.is_of_a_run(process.pid) || is_held_up {
         return Some(finding);
     }
-    let text =
-        format!("{} waits for what {} writes to its standard input", view.name(process.pid), holders(view, &over));
-    let finding =
-        Finding::waiting(process.pid, "waits-for-input", rank::LOOP, text).ends("a line, or the end of its input");
-    Some(finding.because("who holds the other end does not wait for it, and may write at any time"))
+    let sure = finding.sure.min(Sure::Likely);
+    let because = format!("{}; no agent runs it, and who holds the other end does not wait for it", finding.because);
+    Some(Finding { verdict: Verdict::Waiting, sure, ..finding.because(because) })
 }
 
 /// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
@@ -147,7 +146,8 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     if kind::helper(process) {
         return true;
     }
-    if view.agent(process.pid).is_some() || !has_both_streams(view, process, hosts) {
+    let at_keys = super::terminal::is_editor(process) || hook_of(view, process).is_some();
+    if at_keys || view.agent(process.pid).is_some() || !has_both_streams(view, process, hosts) {
         return false;
     }
     let program = kind::program(process);
@@ -191,6 +191,9 @@ fn also_a_timer(view: &View<'_>, process: &Process) -> String {
 fn produced(view: &View<'_>, process: &Process, over: &[Pid], above: &[Pid]) -> Option<Finding> {
     let beside = |writer: &&Pid| !above.contains(writer) && **writer != view.after.reader.pid;
     let producer = over.iter().filter(beside).filter_map(|writer| view.process(*writer)).find_map(|writer| {
+        if super::run::follows(writer) {
+            return None;
+        }
         let naps = ways::nap(view, writer, process.pid).map(|way| way.words());
         let works = super::run::rule(view, writer).map(|_| "it works".to_owned());
         let hidden = (writer.has_unseen || !writer.fds_read).then(|| "what is below it is not in sight".to_owned());
@@ -287,6 +290,10 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     let messages =
         kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
     let hook = hook_of(view, process);
+    let input = match process.fd(0).map(|fd| &fd.what) {
+        Some(Object::Fifo { path, .. }) => format!("its standard input, the FIFO {path},"),
+        _ => "its standard input".to_owned(),
+    };
     let mechanism = match (kind, view.agent_above(pid)) {
         _ if hook.is_some() => "S3",
         (None, Some(_)) => "B1",
@@ -302,9 +309,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
             "{name} waits for the next message on its standard input, which {holders} holds open and does not write to"
         )
     } else {
-        format!(
-            "{name} waits for its standard input to end or to say something, and {holders} keeps it open without a word"
-        )
+        format!("{name} waits for {input} to end or to say something, and {holders} keeps it open without a word")
     };
     let circle = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1);
     let who = if writers.is_empty() { "whoever holds it".to_owned() } else { holders.clone() };
@@ -328,7 +333,10 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     }
     match circle {
         Some(writer) => {
-            let because = format!("{call}, and {}, which could end it, waits for {name} itself", view.name(writer));
+            let because = format!(
+                "{call}, and {}, which could end it, waits for {name} itself: they wait for each other",
+                view.name(writer)
+            );
             if wait.polled { finding.because(because) } else { finding.because(because).certain() }
         }
         None if mechanism == "B1" => finding.because(format!(

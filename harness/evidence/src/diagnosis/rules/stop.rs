@@ -56,7 +56,11 @@ fn held(view: &View<'_>, process: &Process, finding: Finding) -> Finding {
 /// A process whose cgroup is frozen: `docker pause`, a sandbox that was suspended. The kernel's function tells, in version 1
 /// (`__refrigerator`) and in version 2 (`do_freezer_trap`).
 fn frozen(view: &View<'_>, process: &Process) -> Option<Finding> {
-    let is_frozen = |thread: &Thread| matches!(thread.wchan.as_str(), "__refrigerator" | "do_freezer_trap");
+    // a thread that sleeps where signals are taken and is not stopped is frozen
+    let is_frozen = |thread: &Thread| {
+        matches!(thread.wchan.as_str(), "__refrigerator" | "do_freezer_trap")
+            || (thread.wchan == "get_signal" && thread.state == State::Sleeping)
+    };
     let wchan = process.threads.iter().find(|thread| is_frozen(thread)).map(|thread| &thread.wchan)?;
     let text = format!(
         "{} is frozen: its cgroup is, as by docker pause or a sandbox that was suspended",

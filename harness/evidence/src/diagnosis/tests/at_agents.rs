@@ -183,7 +183,7 @@ fn an_agent_that_is_done_and_stays_is_kept_by_something() {
         of another process: Waiting no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         with a person: Waiting no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         a server: Waiting serves - (Likely): opencode (11) waits for requests | a request
-        no agent: Unknown unknown - (Guess): cat (11) waits, and what for cannot be seen
+        no agent: Unknown unknown - (Guess): cat (11) waits for an event descriptor, descriptor 5: who else has it cannot be seen
     "#]].assert_eq(&all_answers(vec![
         ("nothing", with(vec![process_()], done())),
         ("its input", with(vec![piped(process_())], done()).beside(holder())),
@@ -265,7 +265,7 @@ fn an_agent_of_which_nothing_runs_has_lost_something() {
         the limit of a wait for a thread: Waiting no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         a tool server: Waiting no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no command, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         a command that idles: Unknown live-child - (Guess): opencode (11) waits for x (12), which lives | the child's end | x (12) waits, and what for cannot be seen
-        a connection that it does not watch: Unknown unknown - (Guess): opencode (11) waits, and what for cannot be seen
+        a connection that it does not watch: Unknown unknown - (Guess): opencode (11) waits for an event descriptor, descriptor 5: who else has it cannot be seen
     "#]].assert_eq(&all_answers(vec![
         ("a tool", runs("bash: ls")),
         ("a tool of a server", runs("mcp__x")),

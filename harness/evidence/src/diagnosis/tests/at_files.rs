@@ -89,15 +89,15 @@ fn a_lock_is_explained_by_what_its_holder_does() {
         one below it came and ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
         a child decides where it idles: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): sleep (21) sleeps (5ms) | the end of what the holder does
         the first of equal children: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): one (21) sleeps (5ms) | the end of what the holder does
-        the strongest child: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): one (21) sleeps (5ms) | the end of what the holder does
+        the strongest child: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): holder (22) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | the end of what the holder does
         no child decides where it sleeps: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        it is hung: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for what a process that is not in sight writes to its standard input
-        it is hung, and the waiter woke up: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for what a process that is not in sight writes to its standard input
+        it is hung: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
+        it is hung, and the waiter woke up: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         it waits for a device: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds: holder (20) waits for a disk or a network file system | the end of what the holder does
         it waits for a lock itself: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for the lock on /g, which nobody in sight holds
         it may not be read: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        it waits for the waiter: Hung file-lock R2 (Certain): git (11) waits for the lock on /f, which make (10) holds | make (10) lets it go or ends: kill 10 | /proc/locks names both; the holder: make (10) waits for git (11), which lives
-        and the waiter woke up: Hung file-lock R2 (Certain): git (11) waits for the lock on /f, which make (10) holds | make (10) lets it go or ends: kill 10 | /proc/locks names both; the holder: make (10) waits for git (11), which lives
+        it waits for the waiter: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which make (10) holds | make (10) lets it go or ends: kill 10 | /proc/locks names both; the holder: make (10) waits for git (11), which lives
+        and the waiter woke up: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which make (10) holds | make (10) lets it go or ends: kill 10 | /proc/locks names both; the holder: make (10) waits for git (11), which lives
     "#]].assert_eq(&all_answers(vec![
         ("it works", spends(locked(naps()), 20, 60)),
         ("one below it works", spends(locked(naps()).beside(busy(21, 20)), 21, 60)),
@@ -133,16 +133,16 @@ fn a_fifo_waits_for_the_end_that_was_not_opened() {
     let inferred = Process { threads: vec![inferred], ..process(11, 10, "cat") };
     let woke = opens("open", [0; 6]).later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 1);
     expect![[r#"
-        open to read: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        open to write: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to read | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        open to write, closed on exec: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to read | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        open to read, closed on exec: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        openat to read: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        openat to write: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to read | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        openat2, whose flags are elsewhere: Hung fifo-open B12 (Certain): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        no path: Hung fifo-open B12 (Certain): cat (11) opens a FIFO, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        by the kernel's function: Hung fifo-open B12 (Certain): cat (11) opens a FIFO, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
-        it woke up: Hung fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        open to read: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        open to write: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to read | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        open to write, closed on exec: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to read | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        open to read, closed on exec: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        openat to read: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        openat to write: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to read | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        openat2, whose flags are elsewhere: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        no path: Waiting fifo-open B12 (Likely): cat (11) opens a FIFO, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        by the kernel's function: Waiting fifo-open B12 (Likely): cat (11) opens a FIFO, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
+        it woke up: Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 11 | opening a FIFO waits for a partner, without a time limit
     "#]].assert_eq(&all_answers(vec![
         ("open to read", opens("open", [0, 0, 1, 0, 0, 0])),
         ("open to write", opens("open", [0, 1, 0, 0, 0, 0])),
@@ -183,8 +183,8 @@ fn a_nap_with_a_locked_database_open_is_a_wait_for_it() {
         look
     };
     expect![[r#"
-        locked: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for what a process that is not in sight writes to its standard input
-        by bytes of a file's open: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for what a process that is not in sight writes to its standard input
+        locked: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
+        by bytes of a file's open: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         a lock of the whole file: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         for reading: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         a wait: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
@@ -197,8 +197,8 @@ fn a_nap_with_a_locked_database_open_is_a_wait_for_it() {
         another file before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         a wait before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         in a wait for a thread: Hung thread-deadlock - (Likely): app (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
-        at a disk: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for what a process that is not in sight writes to its standard input
-        awake at both looks: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for what a process that is not in sight writes to its standard input
+        at a disk: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
+        awake at both looks: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked and works with | the holder's work
         one below the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked and works with | the holder's work
     "#]].assert_eq(&all_answers(vec![

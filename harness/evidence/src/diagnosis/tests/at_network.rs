@@ -250,12 +250,12 @@ fn a_server_owes_an_answer_to_what_came_last() {
     };
     expect![[r#"
         it has sent nothing: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
-        it has sent nothing, and nothing came: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
+        it has sent nothing, and nothing came: Waiting serves - (Likely): httpd (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
         what came is younger: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
-        what it sent is as young: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
-        what it sent is younger: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
-        it is closing: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
-        no clock: Waiting peer-silent E2 (Likely): httpd (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 1m30s | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
+        what it sent is as young: Waiting serves - (Likely): httpd (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
+        what it sent is younger: Waiting serves - (Likely): httpd (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
+        it is closing: Waiting serves - (Likely): httpd (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
+        no clock: Waiting serves - (Likely): httpd (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
     "#]].assert_eq(&all_answers(vec![
         ("it has sent nothing", only(server(taken(9, 0, 5, 5)))),
         ("it has sent nothing, and nothing came", only(server(taken(0, 0, 5, 5)))),
@@ -292,7 +292,7 @@ fn a_server_is_stuck_if_nothing_that_it_waits_for_could_come() {
     expect![[r#"
         stuck: Hung server-mute E8 (Likely): httpd (11) listens and takes nothing: what was sent to it lies unread | nothing in sight; from outside: kill 11 | none of its threads waits for a descriptor or for time, and 9 bytes or connections wait
         a thread runs: Hung thread-deadlock - (Likely): httpd (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
-        a thread woke up: Hung mutual-wait C6 (Likely): httpd (11) waits, and nothing that is alive could end that: httpd (11) waits inside itself, with a time limit | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
+        a thread woke up: Waiting timer - (Likely): httpd (11) waits inside itself, with a time limit | a timer of its own
         no thread in sight: Unknown unknown - (Guess): httpd (11) cannot be looked into
         a limit: Waiting timer - (Likely): httpd (11) waits inside itself, with a time limit | a timer of its own
         an endless sleep beside: Waiting never-ends B5 (Likely): httpd (11) sleeps without an end | kill 11 | its time limit is none
