@@ -42,6 +42,12 @@ static int number(const char *name) {
   fclose(f);
   return n;
 }
+/* What removes an object of the kernel's that outlives its processes, for the runner. */
+static void clean(const char *command, const char *of, long id) {
+  FILE *f = fopen("cleanup", "w");
+  fprintf(f, command, of, id);
+  fclose(f);
+}
 static void sleep_for(void) { usleep((useconds_t)(atof(getenv("SECS")) * 1e6)); }
 
 int main(int count, char **words) {
@@ -54,12 +60,14 @@ int main(int count, char **words) {
     int queue = msgget(ftok(".", 1), IPC_CREAT | 0600);
     struct { long type; char text[8]; } message = {1, ""};
     must(queue, "msgget");
+    clean("ipcrm %s %ld 2>/dev/null", "-q", queue);
     if (posts) { sleep_for(); must(msgsnd(queue, &message, 8, 0), "msgsnd"); }
     else { must(msgrcv(queue, &message, 8, 1, 0), "msgrcv"); msgctl(queue, IPC_RMID, 0); }
   } else if (is(kind, "semop")) {
     int set = semget(ftok(".", 2), 1, IPC_CREAT | 0600);
     struct sembuf change = {0, posts ? 1 : -1, 0};
     must(set, "semget");
+    clean("ipcrm %s %ld 2>/dev/null", "-s", set);
     if (posts) sleep_for();
     must(semop(set, &change, 1), "semop");
     if (!posts) semctl(set, 0, IPC_RMID);
@@ -69,11 +77,13 @@ int main(int count, char **words) {
     if (is(kind, "mq")) {
       mqd_t queue = mq_open(name, O_RDWR | O_CREAT, 0600, NULL);
       must(queue, "mq_open");
+      clean("python3 -c 'import ctypes; ctypes.CDLL(\"librt.so.1\").mq_unlink(b\"%s\")' #%ld", name, 0);
       if (posts) { sleep_for(); must(mq_send(queue, "x", 1, 0), "mq_send"); mq_unlink(name); }
       else must(mq_receive(queue, text, sizeof text, NULL), "mq_receive");
     } else {
       sem_t *semaphore = sem_open(name, O_CREAT, 0600, 0);
       if (semaphore == SEM_FAILED) must(-1, "sem_open");
+      clean("rm -f /dev/shm/sem.%s #%ld", name + 1, 0);
       if (posts) { sleep_for(); sem_post(semaphore); sem_unlink(name); } else must(sem_wait(semaphore), "sem_wait");
     }
   } else if (is(kind, "netlink")) {
