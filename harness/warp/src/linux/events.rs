@@ -84,9 +84,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// A thread is gone.
+    /// A thread is gone. Its birth may still be to be reported, so `early` keeps it.
     fn bury(&mut self, tid: i32, status: i32) {
-        self.early.remove(&tid);
         let Some(thread) = self.threads.remove(&tid) else { return };
         if !self.threads.values().any(|other| other.pid == thread.pid) {
             self.processes.remove(&thread.pid);

@@ -67,11 +67,19 @@ impl Tracer<'_> {
             let is_asleep = match thread.state {
                 _ if except == Some(*tid) => true,
                 State::New => false,
-                State::Parked if sys::has_signal(*tid) => {
-                    parked = Some(*tid);
-                    false
+                State::Parked => match sys::has_signal(*tid) {
+                    Some(true) => {
+                        parked = Some(*tid);
+                        false
+                    }
+                    Some(false) => true,
+                    None => false,
+                },
+                // SIGCONT or SIGKILL may just have woken it
+                State::Stopped => {
+                    let channel = thread.wait_channel.as_ref();
+                    channel.is_some_and(|file| is_stopped(file, thread.pid, *tid))
                 }
-                State::Parked | State::Stopped => true,
                 // a process's first thread stays until the others are gone
                 State::Exiting => procfs::state(thread.pid, *tid) == 'Z',
                 State::Free if thread.is_expiring => false,
@@ -104,6 +112,13 @@ impl Tracer<'_> {
             self.pty_barrier = Some((master, slave));
         }
     }
+}
+
+/// Whether a thread is held in a group-stop.
+fn is_stopped(channel: &File, pid: i32, tid: i32) -> bool {
+    let mut buffer = [0; 128];
+    let channel = procfs::wait_channel(channel, &mut buffer);
+    !channel.is_empty() && channel != "0" && matches!(procfs::state(pid, tid), 't' | 'T')
 }
 
 /// Whether a thread sleeps until somebody wakes it.

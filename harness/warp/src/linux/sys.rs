@@ -90,8 +90,9 @@ struct PeekSignals {
     count: i32,
 }
 
-/// Whether a stopped thread has a signal that it does not block, in its own queue or in that of its process.
-pub fn has_signal(tid: i32) -> bool {
+/// Whether a stopped thread has a signal that it does not block, in its own queue or in that of its process. `None` if it
+/// is not stopped any more: it is being killed.
+pub fn has_signal(tid: i32) -> Option<bool> {
     const COUNT: usize = 8;
     const SIZE: usize = 128 / 8;
     let mut mask = None;
@@ -100,7 +101,7 @@ pub fn has_signal(tid: i32) -> bool {
             let arguments = PeekSignals { offset: chunk * COUNT as u64, flags, count: COUNT as i32 };
             let mut found = [0_u64; SIZE * COUNT];
             let count = ptrace(PEEKSIGINFO, tid, &raw const arguments as usize, found.as_mut_ptr() as usize);
-            let count = usize::try_from(count).unwrap_or(0);
+            let count = usize::try_from(count).ok()?;
             for signal in found.chunks_exact(SIZE).take(count).map(|info| info[0] as i32) {
                 let mask = *mask.get_or_insert_with(|| {
                     let mut mask = 0_u64;
@@ -108,7 +109,7 @@ pub fn has_signal(tid: i32) -> bool {
                     mask
                 });
                 if mask >> (signal - 1) & 1 == 0 {
-                    return true;
+                    return Some(true);
                 }
             }
             if count < COUNT {
@@ -116,7 +117,7 @@ pub fn has_signal(tid: i32) -> bool {
             }
         }
     }
-    false
+    Some(false)
 }
 
 /// The next event of this thread's tracees, as `waitpid` has it; `None` if there is none yet. Children and tracees of

@@ -18,7 +18,7 @@ const LIMIT: i32 = 2;
 const ROUNDS: u64 = 400;
 /// The same in the long form: more than 10^6 together.
 const LONG_ROUNDS: u64 = 33_000;
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 18] = [
     "pipe",
     "unix",
     "datagram",
@@ -30,6 +30,8 @@ const KINDS: [&str; 16] = [
     "condvar",
     "channel",
     "child",
+    "killed",
+    "continued",
     "signal",
     "timerfd",
     "alarm",
@@ -95,6 +97,8 @@ pub fn program(kind: &str, rounds: u64) {
         "condvar" => play_condvar(rounds),
         "channel" => play_channel(rounds),
         "child" => play_children(rounds),
+        "killed" => play_killed(rounds, false),
+        "continued" => play_killed(rounds, true),
         "signal" => play_signals(rounds),
         "inotify" => play_inotify(rounds),
         other => panic!("no kind {other}"),
@@ -419,6 +423,38 @@ fn play_children(rounds: u64) -> u64 {
             expired += 1;
         }
         expired += join(child);
+    }
+    expired
+}
+
+/// Children that sleep, or are stopped, and are killed.
+fn play_killed(rounds: u64, is_stopped: bool) -> u64 {
+    let (mut work, mut expired) = (Work(rounds), 0);
+    for _ in 0..rounds / 10 {
+        let child = fork(|| {
+            if is_stopped {
+                // SAFETY: takes a number only.
+                unsafe { libc::raise(libc::SIGSTOP) };
+            }
+            std::thread::sleep(Duration::from_secs(1 << 30));
+            0
+        });
+        if is_stopped {
+            let mut status = 0;
+            // SAFETY: `status` outlives the call.
+            unsafe { libc::waitpid(child, &raw mut status, libc::WUNTRACED) };
+        }
+        work.run();
+        // SAFETY: takes numbers only.
+        let fd = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as RawFd);
+        // SAFETY: takes numbers only.
+        unsafe { libc::kill(child, libc::SIGKILL) };
+        while !poll(fd.as_raw_fd()) {
+            expired += 1;
+        }
+        let mut status = 0;
+        // SAFETY: `status` outlives the call.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
     }
     expired
 }
