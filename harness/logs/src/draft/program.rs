@@ -130,7 +130,7 @@ fn waits_on(steps: &[Step]) -> &'static str {
         Step::Receive(_) => Some("child"),
         Step::Listen(_) => Some("client"),
         Step::Fetch(_) => Some("peer"),
-        Step::TakeLock(_) | Step::Lock(_) => Some("lock"),
+        Step::TakeLock(_) | Step::Lock(_) => Some("file"),
         _ => None,
     };
     steps.iter().rev().find_map(on).unwrap_or("nothing")
