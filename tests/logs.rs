@@ -440,6 +440,7 @@ fn secrets() -> Result<(), Failed> {
                     out: Some(out(json)),
                     format: None,
                     turns: 40,
+                    guess: true,
                     end: EndArgs::default(),
                     typescript: None,
                     json,

@@ -29,8 +29,11 @@ pub enum Claim {
 const LINE_CHARS: usize = 500;
 
 /// Whether a line reports an end that somebody else caused, and is not output of what ended.
-pub fn is_epilogue(line: &str) -> bool {
-    matches!(of_line(line), Some(Claim::Hung | Claim::WallClock | Claim::Killed | Claim::Exited(_)))
+pub fn is_epilogue(line: &str, logged: bool) -> bool {
+    match of_printed(line, logged) {
+        Some(Claim::Exited(code)) => code != 0,
+        claim => matches!(claim, Some(Claim::Hung | Claim::WallClock | Claim::Killed)),
+    }
 }
 
 /// Whether an exit code says that a signal or `timeout` ended the program.
@@ -40,9 +43,14 @@ pub fn is_kill(code: i64) -> bool {
 
 /// What a line states.
 pub fn of_line(line: &str) -> Option<Claim> {
+    of_printed(line, false)
+}
+
+/// What a line states of which a logger's time may have been taken.
+pub fn of_printed(line: &str, logged: bool) -> Option<Claim> {
     let line: String = line.trim().chars().take(LINE_CHARS).collect();
     let stamped = crate::read::time::stamped(&line).map(|(_, text)| text);
-    let wrapper = line.starts_with('[') || stamped.is_some() || line.starts_with("##[error]");
+    let wrapper = logged || line.starts_with('[') || stamped.is_some() || line.starts_with("##[error]");
     let low = stamped.unwrap_or(&line).to_lowercase();
     let has = |all: &[&str]| all.iter().any(|words| low.contains(words));
     let counted = low.bytes().any(|b| b.is_ascii_digit());

@@ -292,7 +292,8 @@ pub fn of_value(value: &Value) -> Option<Format> {
     if has("sessionID") && (value["part"].is_object() || has("error")) {
         return Some(Format::OpencodeRun);
     }
-    if kind.starts_with("thread.") || kind.starts_with("turn.") || kind.starts_with("item.") {
+    let thread = matches!(kind, "thread.started" | "turn.started" | "turn.completed" | "turn.failed");
+    if thread || kind.starts_with("item.") && value["item"].is_object() {
         return Some(Format::Codex);
     }
     if pi::is_event(value) {

@@ -300,6 +300,8 @@ pub enum Note {
     Prints {
         /// To stderr.
         stderr: bool,
+        /// A logger wrote it, with a time of its own in front.
+        logged: bool,
         /// What; need not be a whole line.
         text: String,
     },

@@ -58,6 +58,12 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
 pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
     let mut all: Vec<String> = asks(story, mask).into_iter().map(|ask| format!("asks: {ask}")).collect();
     all.extend(calls(story, mask).into_iter().map(|call| format!("runs: {call}")));
+    for (_, call, description, at) in &story.tasks {
+        let known = call.as_deref().and_then(|call| story.find_call(call)).is_some_and(|(_, call)| call.told.is_none());
+        if !known {
+            all.push(format!("task: {}{}", mask.shown(description, limits::SHOWN_CHARS), since(story, "", *at)));
+        }
+    }
     for (_, name, at) in &story.hooks {
         all.push(format!("hook: {}{}", mask.shown(name, limits::SHOWN_CHARS), since(story, "", *at)));
     }
@@ -71,6 +77,12 @@ pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
     }
     all.truncate(limits::LIST);
     all
+}
+
+/// What a run that is over left behind: tasks in the background, and calls without a result.
+pub fn left(story: &Story, mask: &mut Mask) -> Vec<String> {
+    let all = crate::guess::open_tasks(story);
+    all.iter().map(|task| format!("runs: {}", mask.shown(&task.replace('\n', " "), limits::SHOWN_CHARS))).collect()
 }
 
 /// How long it had been open when the log ended; empty if the log has no times, or ends there.

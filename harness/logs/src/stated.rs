@@ -3,7 +3,7 @@
 //! Invariant: a claim is a line of the log, and is quoted. Only the latest lines are looked at, and of an agent with events
 //! only those that came after its last event.
 
-use crate::claims::{Claim, of_line};
+use crate::claims::{Claim, is_kill, of_printed};
 use crate::note::Kind;
 use crate::story::Story;
 use crate::teardown;
@@ -33,8 +33,8 @@ pub fn stated(story: &Story) -> Option<Stated> {
     for line in latest {
         // the lines of an end that somebody made are cut off: what was before them is judged
         let place = places;
-        places += usize::from(!teardown::is_end(&line.text));
-        let Some(claim) = of_line(&line.text) else { continue };
+        places += usize::from(!teardown::is_end(&line.text, line.logged));
+        let Some(claim) = of_printed(&line.text, line.logged) else { continue };
         let found = Stated { claim, line: line.text.trim().to_owned() };
         match claim {
             Claim::Completed | Claim::Exited(0) if cause.is_none() && follows.is_none() => return Some(found),
@@ -45,7 +45,15 @@ pub fn stated(story: &Story) -> Option<Stated> {
             // what came before a good end belongs to another run
             Claim::Completed | Claim::Exited(0) => break,
             Claim::Limit => return Some(found),
+            // the first line of an interrupt says most
+            Claim::Interrupted if place == 0 && cause.as_ref().is_none_or(|cause| cause.claim == claim) => {
+                cause = Some(found);
+            }
             Claim::Hung | Claim::WallClock | Claim::Interrupted | Claim::Breaker => cause = cause.or(Some(found)),
+            // it had failed before the rest was torn down
+            Claim::Exited(code) if place == 0 && !is_kill(code) && is_of_its_tear_down(cause.as_ref().or(follows.as_ref())) => {
+                return Some(found);
+            }
             Claim::Killed | Claim::Exited(_) => follows = follows.or(Some(found)),
             Claim::Error if place == 0 && short && story.agent.kind == Kind::Program => {
                 follows = follows.or(Some(found));
@@ -59,6 +67,11 @@ pub fn stated(story: &Story) -> Option<Stated> {
 /// Whether what ended it says that it did not move, or ran too long: then it did not end by itself before.
 fn is_of_its_silence(cause: Option<&Stated>) -> bool {
     cause.is_some_and(|cause| matches!(cause.claim, Claim::Hung | Claim::WallClock))
+}
+
+/// Whether what came last only says that somebody ended what was left.
+fn is_of_its_tear_down(last: Option<&Stated>) -> bool {
+    last.is_some_and(|last| matches!(last.claim, Claim::Killed | Claim::Interrupted | Claim::Breaker))
 }
 
 /// Whether a shell's own prompt is back at the end of what was printed: what it ran is over.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: they are cut off before the end is judged, and quoted: what they say happened after the run's own last words.
 
-use crate::claims::{Claim, is_kill, of_line};
+use crate::claims::{Claim, is_kill, of_printed};
 use crate::story::{Printed, Story};
 
 /// How many lines may come after the first that says so. A choice: a wrapper cleans up in a few.
@@ -11,8 +11,8 @@ pub const LINES: usize = 6;
 pub const TAKES_MS: u64 = 10_000;
 
 /// Whether a line says that somebody ended the run.
-pub fn is_end(line: &str) -> bool {
-    match of_line(line) {
+pub fn is_end(line: &str, logged: bool) -> bool {
+    match of_printed(line, logged) {
         Some(Claim::Hung | Claim::WallClock | Claim::Killed | Claim::Interrupted | Claim::Breaker) => true,
         Some(Claim::Exited(code)) => is_kill(code),
         _ => false,
@@ -24,9 +24,9 @@ pub fn cut(story: &Story) -> (Vec<&Printed>, Option<&Printed>) {
     let all: Vec<&Printed> = story.output.lines.iter().filter(|line| !line.text.trim().is_empty()).collect();
     let Some(last) = all.last() else { return (all, None) };
     let from = all.len().saturating_sub(LINES + 1);
-    let ends = |line: &Printed| is_end(&line.text) && last.at.saturating_sub(line.at) <= TAKES_MS;
+    let ends = |line: &Printed| is_end(&line.text, line.logged) && last.at.saturating_sub(line.at) <= TAKES_MS;
     let Some(mut first) = (from..all.len()).find(|place| ends(all[*place])) else { return (all, None) };
-    while first > 0 && is_end(&all[first - 1].text) {
+    while first > 0 && is_end(&all[first - 1].text, all[first - 1].logged) {
         first -= 1;
     }
     let torn = all[first];
@@ -54,7 +54,7 @@ mod tests {
     fn story(lines: &[(u64, &str)]) -> Story {
         let mut story = Story::default();
         for (at, line) in lines {
-            story.note(Some(*at), Note::Prints { stderr: false, text: format!("{line}\n") });
+            story.note(Some(*at), Note::Prints { stderr: false, logged: false, text: format!("{line}\n") });
         }
         story
     }

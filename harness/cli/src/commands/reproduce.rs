@@ -181,6 +181,11 @@ impl Reproduce {
         }
         let options = rehang_logs::Options { said: self.end.said(), ..rehang_logs::Options::default() };
         let (imported, _) = super::import::import(path, &options)?;
+        if imported.guess.is_guess() {
+            let why = "the log gives no reason why it would have hung: there is nothing to reproduce; \
+                       `rehang import --guess LOG` drafts a scenario all the same";
+            return Err(CommandError::Usage(why.to_owned()));
+        }
         let verdict = Some(imported.guess.verdict);
         let scenario = imported.draft.scenario;
         let about = scenario.about.clone().unwrap_or_default();

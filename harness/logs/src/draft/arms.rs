@@ -205,6 +205,7 @@ fn holds(bash: &mut Bash, waits: Waits) {
             bash.tool.new_session = Some(false);
             Step::Run(vec![Step::AskTty("Password: ".to_owned())])
         }
+        Waits::Lock => Step::Run(super::waits::waits_for_lock()),
         Waits::Background => {
             let name = "left-behind".to_owned();
             let left = json!({"name": name, "does": ["hold"]});

@@ -8,14 +8,15 @@ mod alone;
 mod arms;
 mod program;
 mod responses;
+mod waits;
 
 use self::responses::count;
-use crate::claims;
 use crate::commands::Waits;
 use crate::guess::{End, Guess, Hang, words};
 use crate::mask::Mask;
 use crate::note::{Asks, Kind};
 use crate::story::Story;
+use crate::teardown;
 use crate::verdict::Verdict;
 use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::text::duration;
@@ -151,6 +152,7 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
     let mut short = |text: &str| mask.shown(&text.replace('\n', " "), 60);
     let of = match story.agent.kind.name() {
         "a program" => "A program",
+        "an agent" => "An agent",
         name => name,
     };
     let call = |id: &str| story.find_call(id).map(|(_, call)| words(&call.does)).unwrap_or_default();
@@ -181,8 +183,8 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
         (Hang::Idle, _) => format!("{of} is done and never says that it is idle"),
         (Hang::Post { .. }, _) => format!("{of} is idle, and the prompt's request has no response"),
         (Hang::Program, _) => {
-            let last = story.output.latest().map(|line| line.text.trim()).find(|line| !claims::is_epilogue(line));
-            let last = last.unwrap_or("nothing");
+            let (before, _) = teardown::cut(story);
+            let last = before.last().map_or("nothing", |line| line.text.trim());
             format!("{of} says no more after: {}", short(last))
         }
         (Hang::None | Hang::Restart { .. }, End::Completed) => format!("{of} completes, as its log shows"),

@@ -3,14 +3,15 @@
 //!
 //! Invariant: what it waits for is its last step; without it, it exits.
 
-use super::{Draft, blank};
+use super::{Draft, blank, waits};
 use crate::claims;
 use crate::guess::{End, Guess, Hang, ticking, words};
 use crate::limits;
 use crate::mask::Mask;
-use crate::note::{Calls, Form};
+use crate::note::{Calls, Form, Kind};
 use crate::spin;
 use crate::story::{Story, What};
+use crate::teardown;
 use rehang_scenario::turns::{Every, Step};
 use rehang_scenario::{Agent, Scenario, Span, Terminal};
 
@@ -24,11 +25,9 @@ struct Line {
 
 /// Drafts.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
-    let mut all = lines(story, mask);
-    while guess.end == End::Hung && all.last().is_some_and(|line| claims::is_epilogue(&line.text)) {
-        all.pop();
-    }
-    let ticking = ticking(story).filter(|_| guess.end == End::Hung);
+    let all = lines(story, guess.end == End::Hung, mask);
+    let waits = waits::steps(story, guess).filter(|_| guess.end == End::Hung);
+    let ticking = ticking(story).filter(|_| guess.end == End::Hung && waits.is_none());
     let most = turns.max(1) * 2;
     let mut left_out = story.output.before;
     let keep = match &ticking {
@@ -61,7 +60,12 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     let own = guess.hang == Hang::Program;
     let types = own && matches!(guess.mechanism, "B1" | "Q1" | "P1" | "T2" | "T3");
     let mut control = steps.clone();
-    if guess.end == End::Hung {
+    // a host's answer comes over stdin
+    let host = story.agent.kind == Kind::Other && matches!(guess.hang, Hang::Ask(_));
+    if let Some((main, other)) = waits {
+        steps.extend(main);
+        control.extend(other);
+    } else if guess.end == End::Hung {
         match &ticking {
             Some((line, pace)) => {
                 let print = mask.shown(line, limits::SHOWN_CHARS);
@@ -78,7 +82,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
                 };
                 steps.push(Step::AskTty(asked));
             }
-            None if types => steps.push(Step::ReadStdin),
+            None if types || host => steps.push(Step::ReadStdin),
             None if running(story) => steps.push(Step::Run(vec![Step::Hold])),
             None => steps.push(Step::Hold),
         }
@@ -93,6 +97,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     }
     let terminal = match guess.mechanism {
         "S1" => Terminal::Pipe,
+        _ if host => Terminal::Pipe,
         _ if story.agent.form == Form::Once => Terminal::Null,
         "B1" | "B2" | "B3" | "Q1" | "P1" | "T2" | "T3" => Terminal::Tty,
         _ => Terminal::Null,
@@ -115,13 +120,28 @@ pub fn blocked(scenario: &Scenario) -> &'static str {
         Some(Step::AskTty(_)) => "tty",
         Some(Step::Run(_)) => "child",
         Some(Step::Every(_)) => "timer",
-        _ => "nothing",
+        _ => waits_on(steps),
     }
 }
 
+/// What the steps before the last words wait for.
+fn waits_on(steps: &[Step]) -> &'static str {
+    let on = |step: &Step| match step {
+        Step::Receive(_) => Some("child"),
+        Step::Listen(_) => Some("client"),
+        Step::Fetch(_) => Some("peer"),
+        Step::TakeLock(_) | Step::Lock(_) => Some("file"),
+        _ => None,
+    };
+    steps.iter().rev().find_map(on).unwrap_or("nothing")
+}
+
 /// What came out: lines of a program, or the words and commands of an agent without a fake.
-fn lines(story: &Story, mask: &mut Mask) -> Vec<Line> {
-    let printed = story.output.lines.iter();
+fn lines(story: &Story, hangs: bool, mask: &mut Mask) -> Vec<Line> {
+    // who ended the run said so after it hung
+    let torn = teardown::cut(story).1.filter(|_| hangs).map_or(u64::MAX, |line| line.order);
+    let printed = story.output.lines.iter().filter(|line| line.order < torn);
+    let printed = printed.filter(|line| !hangs || !claims::is_epilogue(&line.text, line.logged));
     let mut all: Vec<Line> = printed
         .map(|l| Line { at: l.at, stderr: l.stderr, text: l.text.clone(), whole: l.whole })
         .filter(|l| !l.text.trim().is_empty())

@@ -76,6 +76,11 @@ pub struct Guess {
 }
 
 impl Guess {
+    /// Whether the drafted scenario would be a hang of which the log gives no reason.
+    pub fn is_guess(&self) -> bool {
+        self.verdict.drafts_a_hang() && !self.is_named
+    }
+
     /// The mechanism that the log gives a reason for; `None` if the run ended by itself.
     pub fn named(&self) -> Option<&'static str> {
         Some(self.mechanism).filter(|_| self.is_named && self.verdict.drafts_a_hang())
@@ -179,7 +184,7 @@ fn told_beside(story: &Story, found: &mut Guess) {
     if let (_, Some(torn)) = teardown::cut(story) {
         let line = quoted(&torn.text);
         if !found.because.iter().any(|why| why.contains(&line)) {
-            found.because.push(format!("what came last is somebody's, who ended it: {line}"));
+            found.because.push(format!("its last lines report a tear-down: {line}"));
         }
     }
     let silent = story.clock.silent_ms().unwrap_or(0);

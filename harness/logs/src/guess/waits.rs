@@ -114,7 +114,7 @@ mod tests {
         ] {
             let printed: Vec<Printed> = lines
                 .iter()
-                .map(|line| Printed { at: 0, order: 0, stderr: false, text: (*line).to_owned(), whole: true })
+                .map(|line| Printed { at: 0, order: 0, stderr: false, logged: false, text: (*line).to_owned(), whole: true })
                 .collect();
             let all: Vec<&Printed> = printed.iter().collect();
             assert_eq!(at_end(&all).map(|guess| guess.mechanism), is, "{lines:?}");

@@ -41,7 +41,7 @@ impl Cast {
                 "o" => {
                     let mut text = std::mem::take(&mut self.begun) + value[2].as_str().unwrap_or_default();
                     self.begun = text.split_off(unfinished(&text));
-                    sink.note(Note::Prints { stderr: false, text: plain(&text) });
+                    sink.note(Note::Prints { stderr: false, logged: false, text: plain(&text) });
                 }
                 "i" => sink.note(Note::Types),
                 "x" => {
@@ -110,7 +110,7 @@ impl Timing {
         let count = words.next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
         let end = self.at.saturating_add(count).min(self.typescript.len());
         sink.take("output");
-        sink.note(Note::Prints { stderr: false, text: self.until(end) });
+        sink.note(Note::Prints { stderr: false, logged: false, text: self.until(end) });
         if let Some(code) = end_of_script(&self.typescript[end..]) {
             sink.note(Note::Exit(code));
         }
@@ -143,7 +143,7 @@ impl Timing {
                 Some(at) => (&text[..at], end_of_script(&text.as_bytes()[at..])),
                 None => (&*text, None),
             };
-            story.note(None, Note::Prints { stderr: false, text: text.to_owned() });
+            story.note(None, Note::Prints { stderr: false, logged: false, text: text.to_owned() });
             if let Some(code) = code {
                 story.note(None, Note::Exit(code));
             }

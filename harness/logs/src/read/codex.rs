@@ -26,7 +26,7 @@ impl Codex {
         if let Some(line) = plain.filter(|line| !line.trim().is_empty()) {
             self.begin(sink);
             sink.take("stderr");
-            return sink.note(Note::Prints { stderr: true, text: format!("{line}\n") });
+            return sink.note(Note::Prints { stderr: true, logged: false, text: format!("{line}\n") });
         }
         super::json(bytes, sink, |value, sink| self.event(&value, sink));
     }

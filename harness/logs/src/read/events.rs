@@ -56,7 +56,8 @@ impl Events {
         }
         sink.at = time::find(&line).and_then(|stamp| self.clocks.instant(&stamp));
         sink.take("text between the events");
-        sink.note(Note::Prints { stderr: true, text: format!("{line}\n") });
+        let logged = sink.at.is_some();
+        sink.note(Note::Prints { stderr: true, logged, text: format!("{line}\n") });
     }
 
     /// Takes an event.
@@ -330,7 +331,7 @@ pub(super) fn permission_of(inner: &Value, data: &Value) -> Asks {
         words.join(" ")
     });
     let on = words.or(line).or_else(|| input.map(super::on)).unwrap_or_default();
-    Asks::Permission { permission: named.unwrap_or_else(|| "permission".to_owned()), patterns: vec![on] }
+    Asks::Permission { permission: named.unwrap_or_else(|| "tool".to_owned()), patterns: vec![on] }
 }
 
 /// How an ask ended.

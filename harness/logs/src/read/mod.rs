@@ -186,7 +186,8 @@ fn json_or_text(bytes: &[u8], sink: &mut Sink<'_>, then: impl FnOnce(Value, &mut
         Some(line) if !line.trim().is_empty() => {
             sink.at = time::stamped(line).map(|(at, _)| at);
             sink.take("text between the events");
-            sink.note(Note::Prints { stderr: true, text: format!("{line}\n") });
+            let logged = sink.at.is_some();
+            sink.note(Note::Prints { stderr: true, logged, text: format!("{line}\n") });
         }
         _ => json(bytes, sink, then),
     }

@@ -132,7 +132,8 @@ fn words(value: &Value) -> String {
         let code = code(value).or_else(|| within().find_map(code))?;
         Some(format!("exit code {code}"))
     };
-    let state = || STATES.iter().find_map(|key| some(value, key));
+    let state = |of: &Value| STATES.iter().find_map(|key| some(of, key));
+    let state = || state(value).or_else(|| within().find_map(state));
     said.or_else(code).or_else(state).unwrap_or_default()
 }
 

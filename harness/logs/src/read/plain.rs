@@ -75,7 +75,11 @@ impl Plain {
     /// Takes a line.
     pub fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         let line = String::from_utf8_lossy(bytes);
-        let (at, text) = match time::find(&line) {
+        let found = time::find(&line).or_else(|| {
+            let broken = line.trim_start().starts_with('{') && object(&line, &line).is_none();
+            broken.then(|| time::find_member(&line)).flatten()
+        });
+        let (at, text) = match found {
             Some(stamp) => (self.clocks.instant(&stamp), stamp.text),
             None => match line.split_once('\t').and_then(|(stamp, text)| Some((time::parse(stamp)?, text))) {
                 Some((at, text)) => (Some(at), text),
@@ -116,6 +120,8 @@ impl Plain {
             Some(Format::OpencodeEvents | Format::OpencodeRows | Format::OpencodeRun) => self.opencode.event(value, sink),
             Some(Format::Codex) => self.codex.event(value, sink),
             Some(Format::Events) => self.events.event(value, sink),
+            // a sign of life of an agent whose other events are known
+            None if self.foreign && value["type"].is_string() => self.events.event(value, sink),
             _ => return false,
         }
         true
@@ -136,7 +142,10 @@ impl Plain {
         sink.take(if sink.at.is_some() { "line" } else { "line without a timestamp" });
         match code {
             Some(code) => sink.note(Note::Exit(code)),
-            None => sink.note(Note::Prints { stderr: false, text: format!("{}\n", cast::plain(text)) }),
+            None => {
+                let logged = sink.at.is_some();
+                sink.note(Note::Prints { stderr: false, logged, text: format!("{}\n", cast::plain(text)) });
+            }
         }
     }
 }

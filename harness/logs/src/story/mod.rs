@@ -69,13 +69,13 @@ impl Story {
         self.order += 1;
         let word = material(&note).filter(|_| match &note {
             // a spinner or a counter is only a sign of life
-            Note::Prints { text, .. } => {
+            Note::Prints { text, logged, .. } => {
                 let still = spin::still(text);
                 // dots of a test run are progress, a repeated line is not
                 let again = still == self.output.shown && (still != text.trim() || text.contains('\n'));
                 let waits = teardown::is_waiting(text);
-                let torn = self.is_torn(at, text);
-                let moved = !still.is_empty() && !again && !torn && !waits && !claims::is_epilogue(text);
+                let torn = self.is_torn(at, text, *logged);
+                let moved = !still.is_empty() && !again && !torn && !waits && !claims::is_epilogue(text, *logged);
                 if moved {
                     self.output.shown = kept(&still);
                 }
@@ -258,15 +258,15 @@ impl Story {
                 }
             }
             Note::Alive => {}
-            Note::Prints { stderr, text } => self.output.print(at, self.order, stderr, &text),
+            Note::Prints { stderr, logged, text } => self.output.print(at, self.order, (stderr, logged), &text),
             Note::Types => self.output.typed = Some(at),
             Note::Exit(code) => self.ending.exit = Some(code),
         }
     }
 
     /// Whether a line belongs to the end that somebody made of the run: it says so, or comes right after one that does.
-    fn is_torn(&mut self, at: u64, text: &str) -> bool {
-        if teardown::is_end(text) {
+    fn is_torn(&mut self, at: u64, text: &str, logged: bool) -> bool {
+        if teardown::is_end(text, logged) {
             self.clock.torn = Some((at, 0));
             return true;
         }

@@ -32,6 +32,8 @@ pub struct Printed {
     pub order: u64,
     /// To stderr.
     pub stderr: bool,
+    /// A logger wrote it.
+    pub logged: bool,
     /// The line.
     pub text: String,
     /// It is a whole line.
@@ -40,7 +42,7 @@ pub struct Printed {
 
 impl Output {
     /// Takes what was printed by the note of this number.
-    pub(super) fn print(&mut self, at: u64, order: u64, stderr: bool, text: &str) {
+    pub(super) fn print(&mut self, at: u64, order: u64, (stderr, logged): (bool, bool), text: &str) {
         for line in text.split_inclusive('\n') {
             let whole = line.ends_with('\n');
             let line = line.trim_end_matches(['\n', '\r']);
@@ -51,7 +53,7 @@ impl Output {
                     last.whole = whole;
                     (last.at, last.order) = (at, order);
                 }
-                None => self.lines.push_back(Printed { at, order, stderr, text: kept(line), whole }),
+                None => self.lines.push_back(Printed { at, order, stderr, logged, text: kept(line), whole }),
             }
         }
         while self.lines.len() > limits::LINES {

@@ -29,8 +29,10 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads Claude Code's stream-json output and session transcripts, message logs of the agent SDKs, opencode's events, exports,
 /// stored events and `run --format json`, Codex's `--json` events and rollouts, the JSON streams of Gemini CLI, Amp and pi, what
-/// `copilot -p` prints, asciicasts, timing files of `script`, recorded exchanges, wrappers' logs and other lines with a time in
-/// front. Secrets and personal data are masked. Exit code 1: the scenario does not do what the log did; 2: unreadable.
+/// `copilot -p` prints, asciicasts, timing files of `script`, recorded exchanges, JSON lines and JSON-RPC of any other agent
+/// (the Agent Client Protocol, Copilot CLI, Cursor), wrappers' logs and other lines with a time in front. Secrets and personal
+/// data are masked. A hang of which the log gives no reason is not drafted, unless `--guess` is given. Exit code 1: the scenario
+/// does not do what the log did; 2: unreadable.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang import agent.jsonl                              how it ended, what was open, and a scenario
@@ -51,12 +53,15 @@ pub struct Import {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// The log's format, if it is not detected: claude, claude-transcript, sdk, opencode-events, opencode-export,
-    /// opencode-run, codex, recording, asciicast, script, amp, gemini, pi, opencode-rows, copilot, plain.
+    /// opencode-run, codex, recording, asciicast, script, amp, gemini, pi, opencode-rows, copilot, events, plain.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
     /// The most turns of the scenario; the oldest that the hang does not need go first.
     #[arg(long, value_name = "N", default_value_t = limits::TURNS)]
     pub turns: usize,
+    /// Draft a scenario even if the log names no mechanism: the hang that is played is then a guess.
+    #[arg(long)]
+    pub guess: bool,
     /// What you know of its end.
     #[command(flatten)]
     pub end: EndArgs,
@@ -265,11 +270,11 @@ impl Import {
             }
             read => read?,
         };
-        let toml = imported.toml();
-        if let Some(path) = &self.out {
-            outputs::write_new(path, &toml)?;
+        let toml = (self.guess || !imported.guess.is_guess()).then(|| imported.toml());
+        if let (Some(path), Some(toml)) = (&self.out, &toml) {
+            outputs::write_new(path, toml)?;
         }
-        let report = Report::new(&mut imported, &tried);
+        let report = Report::new(&mut imported, &tried, toml.is_some());
         if self.json {
             let mut object = report.json();
             object["scenario"] = json!(toml);
@@ -279,9 +284,17 @@ impl Import {
         } else {
             // the scenario goes to stdout; what is said about it goes to stderr
             report.print(&mut anstream::stderr())?;
-            out.write_all(toml.as_bytes())?;
+            out.write_all(toml.unwrap_or_default().as_bytes())?;
         }
-        Ok(if tried.holds(imported.guess.end) { Code::Expected } else { Code::Unexpected })
+        Ok(self.code(&imported, &tried))
+    }
+
+    /// Whether the scenario does what the log did, if one was drafted.
+    fn code(&self, imported: &Imported, tried: &Tried) -> Code {
+        if !self.guess && imported.guess.is_guess() {
+            return Code::Expected;
+        }
+        if tried.holds(imported.guess.end) { Code::Expected } else { Code::Unexpected }
     }
 }
 

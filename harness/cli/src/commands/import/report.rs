@@ -24,7 +24,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(imported: &mut Imported, tried: &Tried) -> Report {
+    pub(super) fn new(imported: &mut Imported, tried: &Tried, drafted: bool) -> Report {
         let (story, guess) = (&imported.story, &imported.guess);
         let mask = &mut imported.mask;
         let mut unusable = Vec::new();
@@ -34,7 +34,12 @@ impl Report {
                 json!({"why": why, "count": trouble.count, "first_line": trouble.first_line, "excerpt": excerpt}),
             );
         }
-        let open: Vec<_> = rehang_logs::open::all(story, mask);
+        // of a run that is over only what it left behind is open
+        let open: Vec<String> = match guess.verdict {
+            verdict if verdict.drafts_a_hang() => rehang_logs::open::all(story, mask),
+            Verdict::Completed => rehang_logs::open::left(story, mask),
+            _ => Vec::new(),
+        };
         let mut shown = |texts: &[String]| -> Vec<String> {
             texts.iter().map(|text| mask.shown(&text.replace('\n', " "), limits::SHOWN_CHARS)).collect()
         };
@@ -54,7 +59,7 @@ impl Report {
             "silent_ms": guess.silent_ms,
             "mechanism": named,
             "sure": named.map(|_| guess.sure),
-            "open": if drafts_a_hang { open } else { Vec::new() },
+            "open": open,
             "because": because.iter().chain(&reasons).collect::<Vec<_>>(),
             "shows": because,
             "why": why,
@@ -66,16 +71,19 @@ impl Report {
             "taken": story.took.taken,
             "passed_over": story.took.passed_over,
             "unusable": unusable,
+            "nul_bytes": story.took.nul_bytes,
             "agent": story.agent.kind.name(),
             "release": story.agent.release,
             "sessions": story.sessions.len(),
             "runs": story.agent.runs,
             "timed": story.clock.timed,
             "length_ms": story.clock.timed.then(|| story.clock.length_ms()),
+            "longest_silence_ms": story.clock.longest_ms().map(|(ms, _)| ms),
             "progress_ended_ms": story.clock.timed.then(|| story.clock.moved_ms()),
             "progress_ended_with": story.clock.material_is,
             "left_out_steps": imported.draft.left_out,
             "tried": {"main": row(&tried.main), "control": row(&tried.control), "fault": tried.fault},
+            "drafted": drafted,
             "does_the_same": tried.holds(guess.end),
         });
         masked(&mut object, mask);
@@ -126,6 +134,10 @@ impl Report {
         let masked = counts("masked");
         if !masked.is_empty() {
             writeln!(out, "  masked       {masked}")?;
+        }
+        if o["drafted"] != true {
+            writeln!(out, "no scenario: nothing in the log says why it would have hung; --guess drafts one all the same")?;
+            return out.flush();
         }
         let row = |row: &serde_json::Value| {
             let mut text = row["outcome"].as_str().unwrap_or("could not be tried").to_owned();

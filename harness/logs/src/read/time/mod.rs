@@ -6,7 +6,7 @@
 mod line;
 mod shapes;
 
-pub use self::line::{Clocks, Stamp, find, stamped};
+pub use self::line::{Clocks, Stamp, find, find_member, stamped};
 pub use self::shapes::Since;
 
 use serde_json::Value;
@@ -18,18 +18,14 @@ pub fn instant(value: &Value) -> Option<u64> {
         Value::Number(number) => number.as_f64().and_then(number_ms),
         Value::String(text) => parse(text),
         // `{"seconds": 1, "nanos": 2}` and MongoDB's `{"$date": "…"}`
+        Value::Object(_) if !value["$date"].is_object() && !value["$date"].is_null() => instant(&value["$date"]),
         Value::Object(_) => {
             let seconds = value["seconds"].as_u64().or_else(|| value["seconds"].as_str()?.parse().ok());
             let whole = seconds.filter(|seconds| *seconds < LAST_SECOND)?;
             Some(whole * 1_000 + value["nanos"].as_u64().unwrap_or(0).min(999_999_999) / 1_000_000)
         }
-        .or_else(|| instant_of_text(&value["$date"])),
         _ => None,
     }
-}
-
-fn instant_of_text(value: &Value) -> Option<u64> {
-    value.as_str().and_then(parse).or_else(|| value.as_f64().and_then(number_ms))
 }
 
 /// The instant of an event with a member that is one: `timestamp`, `ts`, `time`, `t`, `at`; else the one that its values
