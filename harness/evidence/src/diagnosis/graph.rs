@@ -403,7 +403,7 @@ impl Found<'_, '_> {
     /// Of a process outside of the tree less can be seen: what is missing counts as outside or as a timer.
     fn outside(&mut self, all: &[Wait]) {
         // what is no run that should end is used by somebody
-        if !self.view.is_supervised() && !self.view.is_of_a_run(self.process.pid) {
+        if !self.view.after.roots.iter().any(|root| self.view.is_of_a_run(*root)) {
             self.add(To::Outside("whoever uses it".to_owned()), Over::Signal, "");
         }
         if self.process.has_unseen || !self.process.fds_read {
@@ -498,7 +498,7 @@ impl Found<'_, '_> {
                 self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
             }
             // without another thread, only another process that has it can write to it
-            Object::Event { .. } if process.threads.len() == 1 => {
+            Object::Event { .. } if process.threads.len() == 1 && !wait.polled => {
                 self.add(To::Outside("another process that has it, if there is one".to_owned()), Over::Unknown, name);
             }
             Object::Event { .. } => self.add(To::Process(process.pid), Over::Thread, ""),

@@ -223,7 +223,10 @@ fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> 
         return None;
     }
     let (name, other) = (view.name(process.pid), view.name(*writer));
-    let text = format!("{other} waits for an answer of its tool server, {name}, and {name} waits for a request");
+    let what = if kind::helper(process) { "its tool server, " } else { "" };
+    let text = format!(
+        "{other} waits for an answer of {what}{name}, and {name} waits for a request: they wait for each other"
+    );
     let ends = format!("{}; next time, a limit on calls", end_it(view, process.pid));
     let because = "both are in a read without a time limit on a pipe that only the other one writes to";
     Some(Finding::hung(process.pid, "mutual-wait", "X2", text).ends(ends).because(because).certain())
