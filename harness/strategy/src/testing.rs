@@ -153,6 +153,8 @@ pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
         pid: 100,
         is_root,
         closed_in: false,
+        hung_in_ms: None,
+        out_of_sight: Vec::new(),
         sentence: String::new(),
         ends: String::new(),
         sure,
