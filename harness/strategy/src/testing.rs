@@ -155,6 +155,8 @@ pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
         is_root,
         closed_in: false,
         parts: Vec::new(),
+        hung_in_ms: None,
+        out_of_sight: Vec::new(),
         sentence: String::new(),
         ends: String::new(),
         sure,

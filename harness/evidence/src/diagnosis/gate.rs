@@ -77,6 +77,12 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
         return None;
     }
     let is_agent = view.agent(finding.pid).is_some();
+    // a package manager's own timers are of its progress and its news, not of its questions
+    let program = crate::kind::program(process);
+    let asks = program.starts_with("npm") || ["npx", "yarn", "pnpm"].contains(&program);
+    if asks && view.agent_above(finding.pid).is_some() {
+        return None;
+    }
     // what serves or follows has timers, and they do not end it
     let is_endless = finding.signature == "never-ends";
     let counts =

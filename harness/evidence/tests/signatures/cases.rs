@@ -30,7 +30,7 @@ pub fn all() -> Vec<Case> {
             agent_piped(s, "codex", &["exec"], &["read-stdin-in-thread"]);
         }),
         hung("stdin-of-a-child-whose-output-is-read", "stdin-open", "S1", "standard input", |s| {
-            plain(s, &["read-output-of", "stdin", "read-stdin"]);
+            plain(s, &["read-output-of", "stdin", "named", "cat", "read-stdin"]);
         }),
         hung("stdin-of-a-tool", "stdin-open", "B1", "opencode", |s| {
             agent(s, "opencode", &["run"], &["loop-with-child", "named", "cat", "read-stdin"]);
@@ -309,10 +309,10 @@ pub fn all() -> Vec<Case> {
         benign("agent-at-a-terminal", Waiting, "terminal-person", |s| agent_on_tty(s, "claude", &["epoll-stdin"])),
         benign("slow-reader", Waiting, "slow-reader", |s| plain(s, &["read-slowly", "fill-stdout"])),
         benign("timer", Waiting, "timer", |s| plain(s, &["timer"])),
-        benign("tool-server-idles", Waiting, "helper", |s| {
+        benign("tool-server-idles", Waiting, "serves", |s| {
             plain(s, &["loop-with-child-and-port", "args", "mcp-server", "read-stdin"])
         }),
-        benign("any-program-with-both-streams-in-one-hand-idles", Waiting, "helper", |s| {
+        benign("any-program-with-both-streams-in-one-hand-idles", Waiting, "serves", |s| {
             plain(s, &["loop-with-child-and-port", "args", "server", "read-stdin"])
         }),
         benign("any-server-idles", Waiting, "serves", |s| plain(s, &["wait-for", "listen"])),

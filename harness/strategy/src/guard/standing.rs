@@ -348,14 +348,15 @@ fn found_by(diagnosis: &Diagnosis, times: &Times) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
-    let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)?;
+    let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.may_be_hung())?;
     let after = limit.within(diagnosis.closed_in, times);
     Some(Finding { limit, pid: diagnosis.pid, after, parts: Parts::of(&diagnosis.parts) })
 }
 
 /// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.
 pub(super) fn may_work(diagnosis: &Diagnosis) -> bool {
-    matches!(diagnosis.verdict, Verdict::Working | Verdict::Waiting | Verdict::Unknown)
+    let may = matches!(diagnosis.verdict, Verdict::Working | Verdict::Waiting | Verdict::Unknown);
+    may && !diagnosis.may_be_hung()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::terminal;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use rehang_evidence::diagnosis::graph::{Edge, Graph, Over, To};
-use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Sure, Verdict};
+use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Verdict};
 use rehang_processes::machine;
 use rehang_runner::outputs;
 use rehang_scenario::Span;
@@ -224,13 +224,19 @@ impl Why {
         if !diagnosis.ends.is_empty() {
             writeln!(out, "  ends with  {}", diagnosis.ends)?;
         }
-        let sure = match diagnosis.sure {
-            Sure::Certain => "certain",
-            Sure::Likely => "likely",
-            Sure::Guess => "a guess",
-        };
+        let sure = diagnosis.sure_in_words();
         let because = if diagnosis.because.is_empty() { String::new() } else { format!(": {}", diagnosis.because) };
         writeln!(out, "  {sure}{because}")?;
+        if let Some(ms) = diagnosis.hung_in_ms {
+            writeln!(
+                out,
+                "  counts as hung, and `rehang supervise` would act, if it lasts for another {}",
+                duration(ms)
+            )?;
+        }
+        if diagnosis.verdict == Verdict::Hung && !diagnosis.out_of_sight.is_empty() {
+            writeln!(out, "  out of sight: {}", diagnosis.out_of_sight.join("; "))?;
+        }
         let mechanism = diagnosis.mechanism.as_ref().map(|id| format!(", mechanism {id}")).unwrap_or_default();
         writeln!(out, "  signature {}{mechanism}; looked for {}", diagnosis.signature, duration(diagnosis.window_ms))?;
         self.tell_graph(look, out)?;

@@ -31,7 +31,8 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works")).ends("the holder's work");
     }
-    let naps = view.process(holder).and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
+    let seen = view.process(holder).filter(|holder| holder.fds_read);
+    let naps = seen.and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
     if goes_on(&why) || naps.is_some() {
         let text = match naps {
             Some(way) if !goes_on(&why) => format!("{text}, and which has {}: {}", way.words(), why.sentence),

@@ -290,6 +290,11 @@ fn queued(view: &View<'_>, process: &Process, socket: &Socket) -> Option<Finding
         _ => "has a connection to",
     };
     let text = format!("{name} {what} {}, which {who} listens at and has not accepted{does}", socket.remote);
+    if socket.state == SocketState::Connecting {
+        let finding = Finding::waiting(process.pid, "connecting", rank::SILENT, text)
+            .ends("an answer, or the kernel's limit (about 2 minutes)");
+        return Some(Finding { mechanism: Some("X6"), ..finding }.because("the queue of that listener is full"));
+    }
     let ends = format!("{who} accepts it; from outside: {}", end_it(view, process.pid));
     let finding = Finding::hung(process.pid, "peer-silent", "E8", text).ends(ends).rank(rank::SILENT);
     let because = "it is in the queue of that listener, and no process holds its other end";

@@ -68,6 +68,14 @@ fn shared(view: &View<'_>, process: &Process, fd: &Descriptor, others: &[Pid]) -
     if others.is_empty() {
         return None;
     }
+    let pid = process.pid;
+    let only_waits =
+        |other: &Pid| view.process(*other).is_some_and(|other| super::run::vforked(view, other) == Some(pid));
+    if others.iter().all(only_waits) {
+        let text = format!("{} reads {}, to which nobody but itself could write", view.name(pid), fd_name(fd.fd));
+        let because = format!("{} has it as well, and waits for it since it has called vfork", view.names(others));
+        return Some(Finding::hung(pid, "own-pipe", "", text).ends(end_it(view, pid)).because(because));
+    }
     let (name, others) = (view.name(process.pid), view.names(others));
     let text = format!("{name} waits for what {others} may put back into {}, a pipe that they share", fd_name(fd.fd));
     let finding =
@@ -153,8 +161,10 @@ fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) 
     };
     let finding = Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain();
     // what has a timer may let go by it
-    let nap =
-        |stray: &Pid| view.process(*stray).and_then(|one| ways::nap(view, one, process.pid)).filter(ways::Way::is_soon);
+    let nap = |stray: &Pid| {
+        let one = view.process(*stray).filter(|one| !super::run::follows(one))?;
+        ways::nap(view, one, process.pid).filter(ways::Way::is_soon)
+    };
     if let Some((stray, way)) = strays.iter().find_map(|stray| Some((*stray, nap(stray)?))) {
         let because =
             format!("{}; {} has {}, and may let go by itself", finding.because, view.name(stray), way.words());

@@ -69,12 +69,21 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     // outside of a run that should end, a process may read what another one has to say now and then: a logger, a filter
     let is_held_up =
         over.iter().any(|writer| view.after.tree.contains_key(writer) && waits_for(view, *writer, process.pid).1);
-    if view.is_of_a_run(process.pid) || is_held_up {
+    let never_writes = !over.is_empty() && over.iter().all(|writer| is_mute(view, *writer));
+    if view.is_of_a_run(process.pid) || is_held_up || never_writes {
         return Some(finding);
     }
     let sure = finding.sure.min(Sure::Likely);
     let because = format!("{}; no agent runs it, and who holds the other end does not wait for it", finding.because);
     Some(Finding { verdict: Verdict::Waiting, sure, ..finding.because(because) })
+}
+
+/// Whether a process holds a pipe open and will never write: what sleeps for ever, or follows nothing.
+fn is_mute(view: &View<'_>, writer: Pid) -> bool {
+    let Some(process) = view.process(writer) else { return false };
+    let follows_nothing = super::run::follows(process) && process.args.iter().any(|arg| arg == "/dev/null");
+    let naps = ways::timer(process, &view.waits(process)).is_some_and(|way| way.is_soon());
+    follows_nothing || (process.comm == "sleep" && !naps)
 }
 
 /// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
@@ -223,7 +232,10 @@ fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> 
         return None;
     }
     let (name, other) = (view.name(process.pid), view.name(*writer));
-    let text = format!("{other} waits for an answer of its tool server, {name}, and {name} waits for a request");
+    let what = if kind::helper(process) { "its tool server, " } else { "" };
+    let text = format!(
+        "{other} waits for an answer of {what}{name}, and {name} waits for a request: they wait for each other"
+    );
     let ends = format!("{}; next time, a limit on calls", end_it(view, process.pid));
     let because = "both are in a read without a time limit on a pipe that only the other one writes to";
     Some(Finding::hung(process.pid, "mutual-wait", "X2", text).ends(ends).because(because).certain())

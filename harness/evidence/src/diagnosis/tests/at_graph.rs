@@ -60,7 +60,7 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
         null: one (11) → what the kernel does not tell: unknown descriptor 3 POLLED closed in: [[11]]
         file: one (11) → what the kernel does not tell: unknown descriptor 3 POLLED closed in: [[11]]
         epoll: one (11) → what the kernel does not tell: unknown descriptor 3
-        event: one (11) → another process that has it, if there is one: unknown descriptor 3
+        event: one (11) → another process that has it, if there is one: unknown descriptor 3 POLLED one (11) → itself: thread; closed in: [[11]]
         timer: one (11) is Alive: has a timer
         timer that is off: closed in: [[11]]
         signal: one (11) → whoever sends it a signal: signal

@@ -373,9 +373,9 @@ fn a_tool_server_and_its_agent_that_wait_for_each_other_never_go_on() {
         s.tree.get_mut(&12).unwrap().args = vec!["mcp".into()];
     }
     expect![[r#"
-        each other: Hung mutual-wait X2 (Certain): host (11) waits for an answer of its tool server, x-mcp (12), and x-mcp (12) waits for a request | kill 12; next time, a limit on calls | both are in a read without a time limit on a pipe that only the other one writes to
-        by another name: Hung mutual-wait X2 (Certain): host (11) waits for an answer of its tool server, mcp (12), and mcp (12) waits for a request | kill 12; next time, a limit on calls | both are in a read without a time limit on a pipe that only the other one writes to
-        no tool server: Hung mutual-wait X2 (Certain): host (11) waits for an answer of its tool server, x (12), and x (12) waits for a request | kill 12; next time, a limit on calls | both are in a read without a time limit on a pipe that only the other one writes to
+        each other: Hung mutual-wait X2 (Certain): host (11) waits for an answer of its tool server, x-mcp (12), and x-mcp (12) waits for a request: they wait for each other | kill 12; next time, a limit on calls | both are in a read without a time limit on a pipe that only the other one writes to
+        by another name: Hung mutual-wait X2 (Certain): host (11) waits for an answer of its tool server, mcp (12), and mcp (12) waits for a request: they wait for each other | kill 12; next time, a limit on calls | both are in a read without a time limit on a pipe that only the other one writes to
+        no tool server: Hung mutual-wait X2 (Certain): host (11) waits for an answer of x (12), and x (12) waits for a request: they wait for each other | kill 12; next time, a limit on calls | both are in a read without a time limit on a pipe that only the other one writes to
         the agent has a limit: Waiting helper - (Likely): x-mcp (12) waits for requests of host (11) | a request
         the server has a limit: Waiting helper - (Likely): x-mcp (12) waits for requests of host (11) | a request
         it woke up: Hung mutual-wait X2 (Likely): host (11) and x-mcp (12) wait for each other: x-mcp (12) waits for requests of host (11) | nothing in sight; from outside: kill 12 | no other process, timer or person has a part in it: host (11) → x-mcp (12): pipe descriptor 9; x-mcp (12) → host (11): pipe its standard input
