@@ -168,6 +168,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         host,
         before: None,
         looks_before: false,
+        relays_only: false,
         signalled: false,
         run,
         signals,
@@ -271,6 +272,8 @@ struct Supervisor {
     before: Option<Before>,
     /// That is being found out.
     looks_before: bool,
+    /// No look is taken notice of for now.
+    relays_only: bool,
     /// A strategy has sent a signal.
     signalled: bool,
     /// Its code, or -signal.
@@ -289,7 +292,7 @@ struct Supervisor {
 impl Supervisor {
     fn drive(&mut self) -> io::Result<End> {
         loop {
-            if self.host.settled().is_some() && !self.is_spent() && self.ends_meanwhile()? {
+            if self.host.settled().is_some() && !self.is_spent() && self.exit.is_none() && self.ends_meanwhile()? {
                 return Ok(End::Itself);
             }
             if let Some((who, settled)) = self.host.settled().filter(|_| !self.is_spent()) {
@@ -426,25 +429,34 @@ impl Supervisor {
     /// Does something that takes its time, and relays meanwhile.
     fn meanwhile<T: Send + 'static>(&mut self, does: impl FnOnce() -> T + Send + 'static) -> io::Result<Option<T>> {
         let task = Beside::begin(does)?;
-        loop {
+        let relays_only = std::mem::replace(&mut self.relays_only, true);
+        let done = loop {
             if let Some(done) = task.result() {
-                return Ok(done);
+                break Ok(done);
             }
-            self.pump(Some(TASK_REST))?;
-        }
+            if let Err(error) = self.pump(Some(TASK_REST)) {
+                break Err(error);
+            }
+        };
+        self.relays_only = relays_only;
+        done
     }
 
     /// Whether the command has ended by itself before anything was done about it: its end may have come with the moment in
-    /// which a strategy took it as hung.
+    /// which it was taken as hung.
     fn ends_meanwhile(&mut self) -> io::Result<bool> {
-        if self.exit.is_none() && !self.signalled {
-            self.pump(Some(Duration::ZERO))?;
-            if self.exit.is_some() {
-                self.until(LAST_WORDS, || false)?;
-                return Ok(self.is_over());
-            }
+        if self.signalled {
+            return Ok(false);
         }
-        Ok(false)
+        if self.exit.is_none() {
+            self.pump(Some(Duration::ZERO))?;
+        }
+        if self.exit.is_some() {
+            let relays_only = std::mem::replace(&mut self.relays_only, true);
+            self.until(LAST_WORDS, || false)?;
+            self.relays_only = relays_only;
+        }
+        Ok(self.is_over())
     }
 
     /// Whether it has exited and all of its streams have ended and were passed on.
@@ -539,7 +551,9 @@ impl Supervisor {
         }
         let looks = self.looks.as_ref().and_then(Looks::wakes);
         let glances = self.glances.as_ref().map(Beside::wakes);
-        for fd in looks.into_iter().chain(glances).chain(self.asks.as_ref().map(Beside::wakes)) {
+        let wakes = looks.into_iter().chain(glances).chain(self.asks.as_ref().map(Beside::wakes));
+        // what is done stays readable until it is taken
+        for fd in wakes.filter(|_| !self.relays_only) {
             polled.push((What::Looked, PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
         if let Some(fd) = self.events.as_ref().and_then(Events::unsent) {
@@ -620,13 +634,14 @@ impl Supervisor {
     }
 
     fn conclude(mut self, end: End) -> io::Result<Report> {
+        self.relays_only = true;
         if let End::Itself = end {
             return Ok(self.conclude_by_itself());
         }
         let meaning = self.meaning(&end);
         let ran = self.exit.is_none();
         self.look_before();
-        if ran && !self.signalled && self.ends_meanwhile()? | self.is_over() {
+        if ran && self.ends_meanwhile()? {
             return Ok(self.conclude_by_itself());
         }
         let Before { look, there } = self.before.take().unwrap_or_default();
