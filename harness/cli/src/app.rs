@@ -4,8 +4,7 @@
 
 use crate::commands::{
     agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, record,
-    report, reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why,
-    wrapper,
+    report, reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::terminal::{self, Said};

@@ -24,8 +24,8 @@ mod records;
 mod served;
 #[cfg(test)]
 pub mod staged;
-mod within;
 mod ways;
+mod within;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use limit::{Limit, Progress};

@@ -117,7 +117,9 @@ impl Plain {
             }
             Some(Format::Gemini) => self.gemini.event(value, sink),
             Some(Format::Pi) => self.pi.event(value, sink),
-            Some(Format::OpencodeEvents | Format::OpencodeRows | Format::OpencodeRun) => self.opencode.event(value, sink),
+            Some(Format::OpencodeEvents | Format::OpencodeRows | Format::OpencodeRun) => {
+                self.opencode.event(value, sink)
+            }
             Some(Format::Codex) => self.codex.event(value, sink),
             Some(Format::Events) => self.events.event(value, sink),
             // a sign of life of an agent whose other events are known

@@ -229,7 +229,9 @@ impl Story {
             }
             Note::Task { id, call, description, over } => {
                 let same = |of: &(String, Option<String>, String, u64)| {
-                    of.0 == id || call.is_some() && (of.1 == call || of.1.as_ref() == Some(&id)) || call.as_ref() == Some(&of.0)
+                    of.0 == id
+                        || call.is_some() && (of.1 == call || of.1.as_ref() == Some(&id))
+                        || call.as_ref() == Some(&of.0)
                 };
                 let known = self.tasks.iter().position(same).and_then(|place| self.tasks.remove(place));
                 if !over {

@@ -126,7 +126,8 @@ fn number(text: &str, opened: bool, named: bool) -> Option<Found> {
     let plus = text.len() - text.strip_prefix("T+").or_else(|| text.strip_prefix('+')).unwrap_or(text).len();
     let text = &text[plus..];
     let whole = text.bytes().take_while(u8::is_ascii_digit).count();
-    let fraction = text[whole..].strip_prefix(['.', ',']).map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let fraction =
+        text[whole..].strip_prefix(['.', ',']).map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
     let len = whole + if fraction > 0 { 1 + fraction } else { 0 };
     if whole == 0 || whole > 19 {
         return None;
@@ -199,7 +200,9 @@ fn decoration(text: &str) -> (usize, bool) {
             continue;
         }
         // `@` and `+` belong to a time
-        if c.is_alphanumeric() || matches!(c, '@' | '+' | '<' | '/' | '.' | '$' | '%' | '_' | '\\' | '{' | '~' | '?' | '!') {
+        if c.is_alphanumeric()
+            || matches!(c, '@' | '+' | '<' | '/' | '.' | '$' | '%' | '_' | '\\' | '{' | '~' | '?' | '!')
+        {
             break;
         }
         opened = matches!(c, '[' | '(') || opened && c == ' ';
@@ -228,9 +231,42 @@ struct Part {
 
 /// The levels of loggers.
 const LEVELS: [&str; 36] = [
-    "trace", "debug", "debu", "dbg", "info", "inf", "information", "notice", "note", "warn", "warning", "wrn", "error", "erro",
-    "err", "fatal", "fata", "ftl", "panic", "critical", "crit", "alert", "emerg", "verbose", "silly", "http", "log", "success",
-    "severe", "fine", "finer", "finest", "config", "trc", "i", "d",
+    "trace",
+    "debug",
+    "debu",
+    "dbg",
+    "info",
+    "inf",
+    "information",
+    "notice",
+    "note",
+    "warn",
+    "warning",
+    "wrn",
+    "error",
+    "erro",
+    "err",
+    "fatal",
+    "fata",
+    "ftl",
+    "panic",
+    "critical",
+    "crit",
+    "alert",
+    "emerg",
+    "verbose",
+    "silly",
+    "http",
+    "log",
+    "success",
+    "severe",
+    "fine",
+    "finer",
+    "finest",
+    "config",
+    "trc",
+    "i",
+    "d",
 ];
 
 /// What a logger writes in front of a time: a level, a name with a bar, a priority, a stream's name, an address.
@@ -296,7 +332,19 @@ fn part(text: &str) -> Option<Part> {
 
 /// Names of a member that is a line's time.
 const NAMES: [&str; 13] = [
-    "time", "ts", "timestamp", "t", "@timestamp", "datetime", "asctime", "when", "date", "at", "eventtime", "log_time", "_time",
+    "time",
+    "ts",
+    "timestamp",
+    "t",
+    "@timestamp",
+    "datetime",
+    "asctime",
+    "when",
+    "date",
+    "at",
+    "eventtime",
+    "log_time",
+    "_time",
 ];
 
 /// The time of a line of members: `level=info ts=2026-05-01T10:00:00Z msg=…`.
@@ -304,9 +352,9 @@ fn member(head: &str) -> Option<(Found, usize)> {
     let bytes = head.as_bytes();
     for at in memchr::memchr2_iter(b'=', b':', bytes) {
         let quoted = head[..at].trim_end_matches(['"', '\'']);
-        let from = quoted.rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.'))).map_or(0, |place| {
-            place + quoted[place..].chars().next().map_or(1, char::len_utf8)
-        });
+        let from = quoted
+            .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.')))
+            .map_or(0, |place| place + quoted[place..].chars().next().map_or(1, char::len_utf8));
         let name = quoted[from..].to_ascii_lowercase();
         if !NAMES.contains(&name.as_str()) {
             continue;
@@ -496,7 +544,9 @@ mod tests {
         ] {
             assert_eq!(find(line).map(|stamp| stamp.ms), at, "{line}");
         }
-        for (line, ms) in [("[   12.345678] x", 12_346), ("INFO[0420] x", 420_000), ("[+1.5s] x", 1_500), ("T+12.5 x", 12_500)] {
+        for (line, ms) in
+            [("[   12.345678] x", 12_346), ("INFO[0420] x", 420_000), ("[+1.5s] x", 1_500), ("T+12.5 x", 12_500)]
+        {
             assert_eq!(find(line).map(|stamp| (stamp.ms, stamp.since)), Some((ms, Since::Begin)), "{line}");
         }
         assert_eq!(find_member("{'time': '2027-03-04T14:07:10', 'msg': 'x'}").map(|s| s.ms), Some(1_804_169_230_000));
@@ -578,6 +628,9 @@ mod tests {
         assert_eq!(read(&["[00:05] x", "[09:05] x"]), [Some(5_000), Some(545_000)]);
         assert_eq!(read(&["[10:05] x", "[10:14] x"]), [Some(36_300_000), Some(36_840_000)]);
         // two origins
-        assert_eq!(read(&["10:00:00 x", "2026-05-01 10:00:00 x", "10:00:09 x"]), [Some(36_000_000), None, Some(36_009_000)]);
+        assert_eq!(
+            read(&["10:00:00 x", "2026-05-01 10:00:00 x", "10:00:09 x"]),
+            [Some(36_000_000), None, Some(36_009_000)]
+        );
     }
 }
