@@ -15,10 +15,40 @@ const EMBEDDED: [(&str, &[&str]); 4] = [
 ];
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
-/// The most lines of Rust, tests in `src` included, behind `rehang-supervise`.
-const BEHIND_SUPERVISE: usize = 40_000;
+/// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
+const BEHIND_SUPERVISE: usize = 28_000;
+/// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
+/// scripted model alone.
+const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. A budget only falls.
-const LINES: [(&str, usize); 0] = [];
+const LINES: [(&str, usize); 26] = [
+    ("accept", 2_464),
+    ("actors", 1_897),
+    ("agents", 1_955),
+    ("cli", 10_592),
+    ("drift", 1_749),
+    ("evidence", 18_115),
+    ("judge", 8_247),
+    ("live", 4_635),
+    ("logs", 12_881),
+    ("model-server", 1_843),
+    ("os", 12_106),
+    ("processes", 0),
+    ("random-traces", 0),
+    ("report", 2_229),
+    ("runner", 3_013),
+    ("scenario", 9_118),
+    ("search", 4_932),
+    ("stage", 5_257),
+    ("strategy", 13_772),
+    ("supervise", 2_378),
+    ("trace", 1_427),
+    ("upstream", 1_879),
+    ("warp", 4_935),
+    ("wire", 6_008),
+    ("words", 1_752),
+    ("wrapper", 1_112),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -55,15 +85,22 @@ fn rests_on(name: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     (own, others)
 }
 
-/// The lines of all Rust files in the `src` folder of a crate.
-fn lines(name: &str) -> usize {
+/// The lines of all Rust files in the `src` folder of a crate, its tests included or not.
+fn lines(name: &str, with_tests: bool) -> usize {
     let (mut count, mut folders) = (0, vec![root().join("harness").join(name).join("src")]);
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path()) {
+            if !with_tests && LEFT_OUT.iter().any(|left_out| path.ends_with(left_out)) {
+                continue;
+            }
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                count += std::fs::read_to_string(&path).expect("a file").lines().count();
+                let text = std::fs::read_to_string(&path).expect("a file");
+                let whole = text.lines().count();
+                let until_tests =
+                    text.split("#[cfg(test)]\nmod tests {").next().map_or(whole, |text| text.lines().count());
+                count += if with_tests { whole } else { until_tests };
             }
         }
     }
@@ -78,7 +115,8 @@ fn what_others_embed_rests_on_few_crates() {
         let forbidden: Vec<&str> = NOT_EMBEDDED.into_iter().filter(|name| others.contains(*name)).collect();
         assert!(forbidden.is_empty(), "rehang-{name} builds {forbidden:?}");
     }
-    let behind: usize = rests_on("supervise").0.iter().map(|name| lines(name)).sum::<usize>() + lines("supervise");
+    let behind: usize =
+        rests_on("supervise").0.iter().map(|name| lines(name, false)).sum::<usize>() + lines("supervise", false);
     assert!(behind <= BEHIND_SUPERVISE, "{behind} lines are behind rehang-supervise");
 }
 
@@ -89,7 +127,7 @@ fn no_crate_outgrows_its_budget() {
     assert_eq!(named, crates(), "each crate in harness has a budget of lines");
     let over: Vec<String> = budgets
         .into_iter()
-        .map(|(name, most)| (name, lines(name), most))
+        .map(|(name, most)| (name, lines(name, true), most))
         .filter(|(_, count, most)| count > most)
         .map(|(name, count, most)| format!("harness/{name} has {count} lines; its budget is {most}"))
         .collect();
