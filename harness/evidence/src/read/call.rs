@@ -21,7 +21,7 @@ pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<C
     for (arg, word) in args.iter_mut().zip(words) {
         *arg = u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(0);
     }
-    let mut call = named(number, args);
+    let mut call = Call { number, name: numbers::name(number).to_owned(), args, ..Call::default() };
     if call.name == "restart_syscall" {
         // a wait that a stop interrupted: the kernel's function tells which call it was, and the arguments are still
         // those of the wait
@@ -34,17 +34,6 @@ pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<C
         *fifo |= file::text(&format!("{base}/wchan")).is_ok_and(|wchan| wchan == "wait_for_partner");
     }
     (Some(call), true)
-}
-
-/// A call with this number and these arguments, decoded.
-pub fn of(number: i64, args: [u64; 6], process: &Process, tid: Pid, reach: &Reach) -> Call {
-    let mut call = named(number, args);
-    decode(&mut call, process, tid, reach);
-    call
-}
-
-fn named(number: i64, args: [u64; 6]) -> Call {
-    Call { number, name: numbers::name(number).to_owned(), args, ..Call::default() }
 }
 
 /// Of the calls that are restarted like this, only clock_nanosleep has a small number as its first argument, that of a

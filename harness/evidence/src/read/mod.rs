@@ -17,7 +17,6 @@ mod memory;
 mod mounts;
 mod net;
 mod numbers;
-mod overlay;
 mod process;
 mod prompt;
 mod records;
@@ -30,7 +29,6 @@ mod within;
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use limit::{Limit, Progress};
 use mounts::Mounts;
-pub use overlay::{Overlay, Waiting};
 use process::{All, Stat};
 pub use records::{CONTROL_ENV, MAX_TEXT, Story};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,8 +49,6 @@ pub struct Options {
     /// of the snapshot. On a busy machine the time for which the reader waited for a processor may come on top, up to
     /// three times as much.
     pub limit: Duration,
-    /// What a tracer of the tree knows better.
-    pub overlay: Option<Arc<Overlay>>,
 }
 
 /// Two snapshots of one look take two seconds at most.
@@ -61,7 +57,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 impl Default for Options {
     /// Nobody is asked and no record is read; one second.
     fn default() -> Options {
-        Options { ask: false, records: false, limit: LIMIT, overlay: None }
+        Options { ask: false, records: false, limit: LIMIT }
     }
 }
 
@@ -72,7 +68,6 @@ struct Reach {
     limit: Limit,
     /// Processes that an earlier try was stuck at.
     leaves_out: BTreeSet<Pid>,
-    overlay: Option<Arc<Overlay>>,
 }
 
 #[cfg(test)]
@@ -80,7 +75,7 @@ impl Default for Reach {
     /// Everything, however long it takes.
     fn default() -> Reach {
         let limit = Limit::new(Duration::MAX, Arc::default());
-        Reach { mounts: Mounts::default(), limit, leaves_out: BTreeSet::new(), overlay: None }
+        Reach { mounts: Mounts::default(), limit, leaves_out: BTreeSet::new() }
     }
 }
 
@@ -126,8 +121,7 @@ fn read(
     progress: Arc<Progress>,
 ) -> Result<Snapshot, SnapshotError> {
     let began = now_ns();
-    let limit = Limit::new(options.limit, progress);
-    let reach = Reach { mounts: Mounts::default(), limit, leaves_out, overlay: options.overlay.clone() };
+    let reach = Reach { mounts: Mounts::default(), limit: Limit::new(options.limit, progress), leaves_out };
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
     let all = process::all()?;
     snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
@@ -162,7 +156,6 @@ fn read(
     }
     unseen(&mut snapshot, &all, &others);
     ways::add(&mut snapshot);
-    overlay::timers(&mut snapshot, &reach);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
         reach.limit.progress.asks();

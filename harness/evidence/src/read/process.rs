@@ -2,7 +2,7 @@
 //!
 //! Invariant: every file is read whole or counts as unreadable; a process that ends meanwhile gives `None`.
 
-use super::{Reach, call, fds, file, overlay, prompt, served};
+use super::{Reach, call, fds, file, prompt, served};
 use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,7 +59,6 @@ pub fn read(pid: Pid, all: &All, reader: &Reader, reach: &Reach) -> Option<Proce
         process.session_led = lives(process.session, all);
         (process.fds, process.fds_read) = fds::read(leads, reach);
         process.threads = threads(&process, reader, reach);
-        overlay::process(&mut process, reach);
         process.prompt = prompt::read(&process);
     }
     Some(process)
@@ -182,7 +181,6 @@ fn thread(process: &Process, tid: Pid, reader: &Reader, reach: &Reach) -> Option
     if thread.state == State::Running {
         thread.yields = yields(&text("status"));
     }
-    overlay::thread(&mut thread, process, reach);
     Some(thread)
 }
 
