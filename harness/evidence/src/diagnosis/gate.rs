@@ -48,7 +48,7 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
             let because = "whoever could send a key waits for it, or for nothing that is alive";
             Finding { verdict: Verdict::Hung, ..finding.because(because) }
         }
-        Verdict::Waiting if all_closed_in && finding.signature == "stdin-open" => {
+        Verdict::Waiting if all_closed_in && ["stdin-open", "no-connection"].contains(&finding.signature) => {
             Finding { verdict: Verdict::Hung, ..finding }
         }
         Verdict::Waiting | Verdict::Unknown if all_closed_in && OPEN_WAITS.contains(&finding.signature) => {

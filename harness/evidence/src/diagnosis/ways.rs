@@ -125,7 +125,10 @@ pub fn awaits_signals(process: &Process) -> bool {
 /// and kills then, a process above it that looks again and again and may have a limit.
 pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
     let subject = view.process(pid)?;
-    let timeouts = view.after.processes().filter_map(|process| Some((process, Timeout::of(process)?)));
+    // what is above whoever looks as well ends the look too, and says nothing of what is looked at
+    let common = above_reader(view);
+    let apart = view.after.processes().filter(|process| !common.contains(&process.pid));
+    let timeouts = apart.filter_map(|process| Some((process, Timeout::of(process)?)));
     let by_timeout = timeouts
         .filter(|(process, timeout)| timeout.reaches(view, process, subject))
         .filter_map(|(process, timeout)| {
@@ -158,11 +161,16 @@ pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
     })
 }
 
+/// Whoever looks, and all above it.
+fn above_reader(view: &View<'_>) -> Vec<Pid> {
+    let reader = view.after.reader.pid;
+    view.ancestors(reader).chain([reader]).collect()
+}
+
 /// Those above a process that may have started it with a limit: of the tree, and outside of it the one of its session that
 /// started it, if that is not above whoever looks as well.
 fn over(view: &View<'_>, pid: Pid) -> Vec<Pid> {
-    let reader = view.after.reader.pid;
-    let common: Vec<Pid> = view.ancestors(reader).chain([reader]).collect();
+    let common = above_reader(view);
     let session = view.process(pid).map_or(0, |process| process.session);
     let of_session = |above: &Pid| {
         *above > 1

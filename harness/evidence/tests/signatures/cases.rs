@@ -185,7 +185,7 @@ pub fn all() -> Vec<Case> {
         Case {
             mechanism: Some("M8"),
             ..benign("no-connection-for-a-moment", Waiting, "no-connection", |s| {
-                agent(s, "opencode", &["run"], &["idle"]);
+                agent(s, "codex", &["exec"], &["timer"]);
             })
         },
         hung("oauth-callback", "oauth-callback", "X4", "log-in", |s| {

@@ -271,7 +271,7 @@ fn shows_who_has_ended(look: &Look) -> Result<(), String> {
 }
 
 /// Signatures of processes that no live process can wake.
-const CLOSED: [&str; 5] = ["mutual-pipe", "mutual-wait", "own-pipe", "fifo-open", "thread-deadlock"];
+const CLOSED: [&str; 4] = ["mutual-pipe", "mutual-wait", "own-pipe", "thread-deadlock"];
 
 /// A process that works or waits for something that will come is never closed in; one that is deadlocked is.
 fn fits_the_graph(case: &Case, look: &Look) -> Result<(), String> {
