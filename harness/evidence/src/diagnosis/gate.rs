@@ -140,7 +140,9 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
         .collect();
     let because = format!("no other process, timer or person has a part in it: {}", lines.join("; "));
     let ends = format!("nothing in sight; from outside: {}", end_it(view, subject));
-    let found = Finding::hung(root, "mutual-wait", mechanism, text).ends(ends).because(because);
+    // the process that waits is the one to look at, and the smallest that can be ended
+    let about = if living.contains(&finding.pid) { finding.pid } else { root };
+    let found = Finding::hung(about, "mutual-wait", mechanism, text).ends(ends).because(because);
     Finding { rank: rank::LIKELY, ..found }
 }
 

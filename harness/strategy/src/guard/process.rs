@@ -261,9 +261,10 @@ impl Process {
         format!("the process is over, and nobody has read what it said for {}", in_words(self.times.quiet))
     }
 
-    /// Whether this finding first has the stdin closed, because it waits for one that nobody writes to.
+    /// Whether this finding first has the stdin closed, because it waits for one that nobody writes to: its host may read
+    /// what it says meanwhile.
     fn closes(&self, limit: &Limit) -> bool {
-        self.is_unwritten() && limit.root && limit.signature == "stdin-open"
+        self.is_unwritten() && limit.root && ["stdin-open", "mutual-wait"].contains(&limit.signature)
     }
 
     /// Whether its stdin is a pipe of ours that nobody has written to or closed.
