@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Run a command in virtual time: hours of waiting take milliseconds, and a deadlock is proved.
+/// Run a command in virtual time: hours take milliseconds, and a deadlock is proved.
 ///
 /// The kernel does everything but the clocks. If all threads of the command and its children sleep, time jumps to the
 /// next deadline. If there is none, nothing can ever happen again, or only the outside can do something.

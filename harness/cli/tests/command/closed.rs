@@ -50,7 +50,7 @@ fn a_closed_stdout_changes_no_exit_code() {
     let write = |name: &str, text: &[u8]| std::fs::write(folder.join(name), text).expect("a file");
     write("bad.toml", b"titel = 1\n");
     write("asks.toml", ASKS.as_bytes());
-    write("log.jsonl", b"{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n");
+    write("log.jsonl", b"{\"type\":\"system\",\"subtype\":\"init\",\"claude_code_version\":\"2.0.77\",\"tools\":[],\"session_id\":\"s\"}\n");
     let trace = ["show", "--trace", "--stage", "sim", "--exact", "question/row-diff::none::null::1"];
     write("t.ndjson", &command(folder, &trace).output().expect("rehang runs").stdout);
     let mut waits = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("sleep is there");

@@ -92,7 +92,7 @@ fn the_end_of_a_typescript_is_in_it() {
 #[test]
 fn a_file_that_exists_is_not_written_over() {
     let folder = tempfile::tempdir().expect("a folder");
-    let log = written(folder.path(), "log", b"0.5\tmaking\n");
+    let log = written(folder.path(), "log", b"0.5\tOverwrite it? [y/N] \n");
     let mine = written(folder.path(), "mine.toml", b"mine");
     let said = rehang(&["import", &log, "--out", &mine]);
     assert!(said.code == Some(2) && said.err.contains("exists; name a new file"), "{}", said.err);

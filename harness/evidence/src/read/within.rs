@@ -5,8 +5,8 @@
 
 use super::limit::Progress;
 use crate::data::Pid;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often it is seen whether the reading gets on.
@@ -20,12 +20,22 @@ pub fn limit<T: Send + 'static>(
     let progress = Arc::new(Progress::default());
     let (tell, told) = mpsc::sync_channel(1);
     let theirs = Arc::clone(&progress);
+    let read = Arc::new(Mutex::new(Some(read)));
+    let take = |read: &Mutex<Option<_>>| read.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let held = Arc::clone(&read);
     let begun = std::thread::Builder::new().name("look".to_owned()).spawn(move || {
         theirs.begin();
         // nobody listens any more if it was given up
-        let _ = tell.send(read(theirs));
+        if let Some(read) = take(&held) {
+            let _ = tell.send(read(theirs));
+        }
     });
-    let Ok(thread) = begun else { return Err(0) };
+    let Ok(thread) = begun else {
+        // the machine has no thread to give: then it may be held up
+        let read = take(&read).ok_or(0)?;
+        progress.begin();
+        return Ok(read(progress));
+    };
     let mut stands: Option<(u64, Instant)> = None;
     loop {
         match told.recv_timeout(EVERY) {
