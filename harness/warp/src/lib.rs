@@ -173,7 +173,9 @@ pub enum Error {
         reason: Refusal,
     },
     /// The kernel does not tell what threads wait for.
-    #[error("/proc/PID/wchan shows nothing, so it cannot be seen when all are asleep; use a kernel with CONFIG_KALLSYMS")]
+    #[error(
+        "/proc/PID/wchan shows nothing, so it cannot be seen when all are asleep; use a kernel with CONFIG_KALLSYMS"
+    )]
     NoWaitChannels,
     /// This is not Linux on x86-64.
     #[error("virtual time for real programs is available on Linux on x86-64 only")]

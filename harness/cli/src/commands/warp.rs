@@ -146,10 +146,14 @@ fn describe(ending: &Ending) -> String {
     let what = match &ending.verdict {
         Verdict::Exited { code } => format!("exit code {code} after {at} of virtual time"),
         Verdict::Signalled { signal } => format!("ended by signal {signal} after {at} of virtual time"),
-        Verdict::Deadlock { .. } => format!("deadlock, proved, after {at} of virtual time: nothing can happen any more"),
+        Verdict::Deadlock { .. } => {
+            format!("deadlock, proved, after {at} of virtual time: nothing can happen any more")
+        }
         Verdict::WaitsFor { .. } => format!("waits for the outside after {at} of virtual time; no deadline is left"),
         Verdict::Horizon { .. } => format!("still alive after {at} of virtual time: it lives by timers"),
-        Verdict::Undecided { why, .. } => format!("undecided after {at} of virtual time: no deadline is left, but {why}"),
+        Verdict::Undecided { why, .. } => {
+            format!("undecided after {at} of virtual time: no deadline is left, but {why}")
+        }
         Verdict::Stopped => format!("stopped after {at} of virtual time"),
     };
     let real = ending.real.as_secs_f64();
@@ -167,7 +171,8 @@ fn describe(ending: &Ending) -> String {
     if matches!(ending.verdict, Verdict::Horizon { .. }) {
         for timer in ending.timers.iter().take(WAITS) {
             let (shortest, longest) = (seconds(timer.shortest), seconds(timer.longest));
-            let each = if shortest == longest { format!("{shortest} each") } else { format!("{shortest} to {longest}") };
+            let each =
+                if shortest == longest { format!("{shortest} each") } else { format!("{shortest} to {longest}") };
             let _ = writeln!(lines, "  {} of {}: {} times, {each}", timer.call, timer.program, timer.count);
         }
     } else {

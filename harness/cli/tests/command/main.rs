@@ -15,6 +15,7 @@ mod path;
 mod readme;
 mod run;
 mod supervise;
+mod warp;
 mod why;
 mod words;
 mod wrapper;

@@ -20,7 +20,8 @@ impl Tracer<'_> {
     pub fn begin(&mut self) {
         let root = self.root;
         for (fd, link) in procfs::links(root) {
-            let is_channel = ["pipe:", "socket:", "/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|p| link.starts_with(p));
+            let is_channel =
+                ["pipe:", "socket:", "/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|p| link.starts_with(p));
             let is_fifo = || {
                 use std::os::unix::fs::FileTypeExt;
                 std::fs::metadata(format!("/proc/{root}/fd/{fd}")).is_ok_and(|file| file.file_type().is_fifo())
@@ -105,7 +106,9 @@ impl Tracer<'_> {
 
     fn handle_birth(&mut self, tid: i32, child: i32, is_vfork: bool) {
         let parent = self.threads[&tid].pid;
-        if child > 0 && !self.early.remove(&child) && !self.threads.contains_key(&child)
+        if child > 0
+            && !self.early.remove(&child)
+            && !self.threads.contains_key(&child)
             && let Some(pid) = procfs::process_of(child)
         {
             self.add_child(child, pid, Some(parent));
@@ -285,10 +288,9 @@ impl Tracer<'_> {
             libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_time => self.read_clock(tid, regs),
             libc::SYS_alarm | libc::SYS_setitimer | libc::SYS_getitimer => self.set_interval_timer(tid, regs),
             libc::SYS_timer_create => self.begin_posix_timer(tid, regs),
-            libc::SYS_timer_settime
-            | libc::SYS_timer_gettime
-            | libc::SYS_timer_getoverrun
-            | libc::SYS_timer_delete => self.set_posix_timer(tid, regs),
+            libc::SYS_timer_settime | libc::SYS_timer_gettime | libc::SYS_timer_getoverrun | libc::SYS_timer_delete => {
+                self.set_posix_timer(tid, regs)
+            }
             libc::SYS_timerfd_settime | libc::SYS_timerfd_gettime => self.set_timerfd(tid, regs),
             libc::SYS_socket => self.begin_socket(tid, regs),
             libc::SYS_setsockopt | libc::SYS_getsockopt => self.set_socket_limit(tid, regs),

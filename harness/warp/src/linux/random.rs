@@ -64,7 +64,8 @@ impl Tracer<'_> {
     pub fn replace_random_device(&mut self, tid: i32, mut regs: Regs) {
         let index = if regs.call() == libc::SYS_open { 0 } else { 1 };
         let mut path = [0; PATH];
-        let end = if sys::read(tid, regs.argument(index), &mut path) { path.iter().position(|b| *b == 0) } else { None };
+        let end =
+            if sys::read(tid, regs.argument(index), &mut path) { path.iter().position(|b| *b == 0) } else { None };
         let is_device = end.is_some_and(|end| [&b"/dev/urandom"[..], b"/dev/random"].contains(&&path[..end]));
         if !is_device {
             return self.resume(tid, 0);

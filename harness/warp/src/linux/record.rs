@@ -57,8 +57,7 @@ impl Record {
     /// A deadline expired.
     pub fn expire(&mut self, clock: &Clock, (pid, program): (i32, &str), call: &str, since: u64) {
         let lasted = Duration::from_nanos(clock.now.saturating_sub(since));
-        let expiry =
-            Expiry { pid, program: program.to_owned(), call: call.to_owned(), lasted, at: clock.elapsed() };
+        let expiry = Expiry { pid, program: program.to_owned(), call: call.to_owned(), lasted, at: clock.elapsed() };
         self.log(clock, || format!("expires: {call} of {pid} ({program}), {} s", lasted.as_secs_f64()));
         let key = (expiry.program.clone(), expiry.call.clone());
         let new = || Timer {

@@ -101,7 +101,8 @@ impl Tracer<'_> {
         if self.waits_for_outside(patience, next.is_none()) {
             return None;
         }
-        let horizon = super::clock::START.saturating_add(u64::try_from(self.settings.until.as_nanos()).unwrap_or(u64::MAX));
+        let horizon =
+            super::clock::START.saturating_add(u64::try_from(self.settings.until.as_nanos()).unwrap_or(u64::MAX));
         match next {
             None => {
                 let waits = proof::waits(self);
@@ -182,7 +183,8 @@ impl Tracer<'_> {
 
     /// The tree as it is.
     fn view(&self) -> Look {
-        let mut threads: Vec<(u64, Thread)> = self.threads.iter().map(|(tid, t)| (t.birth, self.view_of(*tid))).collect();
+        let mut threads: Vec<(u64, Thread)> =
+            self.threads.iter().map(|(tid, t)| (t.birth, self.view_of(*tid))).collect();
         threads.sort_by_key(|(birth, _)| *birth);
         Look {
             at: self.clock.elapsed(),

@@ -96,7 +96,8 @@ impl Tracer<'_> {
             });
             thread.socket_wait = limit.map(|(number, call, limit)| {
                 let switches = std::fs::read_to_string(format!("/proc/{}/task/{tid}/schedstat", thread.pid));
-                let key = format!("{call} {}", switches.unwrap_or_default().split_ascii_whitespace().nth(2).unwrap_or(""));
+                let key =
+                    format!("{call} {}", switches.unwrap_or_default().split_ascii_whitespace().nth(2).unwrap_or(""));
                 match thread.socket_wait.take() {
                     Some(known) if known.key == key => known,
                     _ => SocketWait { key, number, since: now, at: now.saturating_add(limit) },

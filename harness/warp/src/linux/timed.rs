@@ -6,8 +6,8 @@ use super::x86_64::regs::Regs;
 use libc::{
     CLOCK_REALTIME, CLOCK_REALTIME_ALARM, CLOCK_TAI, EAGAIN, ETIMEDOUT, FUTEX_CLOCK_REALTIME, FUTEX_LOCK_PI,
     FUTEX_WAIT, SYS_clock_nanosleep, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_epoll_wait, SYS_futex, SYS_futex_waitv,
-    SYS_io_getevents, SYS_mq_timedreceive, SYS_mq_timedsend, SYS_nanosleep, SYS_poll, SYS_ppoll,
-    SYS_pselect6, SYS_rt_sigtimedwait, SYS_select, SYS_semtimedop, TIMER_ABSTIME, c_long,
+    SYS_io_getevents, SYS_mq_timedreceive, SYS_mq_timedsend, SYS_nanosleep, SYS_poll, SYS_ppoll, SYS_pselect6,
+    SYS_rt_sigtimedwait, SYS_select, SYS_semtimedop, TIMER_ABSTIME, c_long,
 };
 
 /// Nanoseconds in a second.

@@ -25,7 +25,8 @@ impl Tracer<'_> {
         let old = process.interval_timer;
         // a timer that is about to expire is not "off"
         let left = old.map_or(0, |timer| timer.at.saturating_sub(now).max(1_000));
-        let schedule = |span: u64, every| (span > 0).then(|| Schedule { at: now.saturating_add(span), every, since: now });
+        let schedule =
+            |span: u64, every| (span > 0).then(|| Schedule { at: now.saturating_add(span), every, since: now });
         let number = regs.call();
         if number == libc::SYS_alarm {
             process.interval_timer = schedule(u64::from(regs.argument(0) as u32) * SECOND, 0);
@@ -135,7 +136,8 @@ impl Tracer<'_> {
                 Ok(schedule) => schedule,
                 Err(error) => return self.answer(tid, regs, -i64::from(error)),
             };
-            let tag = known.map_or_else(|| self.timerfds.keys().next_back().map_or(FIRST_TAG, |last| last + 1), |k| k.0);
+            let tag =
+                known.map_or_else(|| self.timerfds.keys().next_back().map_or(FIRST_TAG, |last| last + 1), |k| k.0);
             // this also forgets expiries that were not read
             if !sys::copy_descriptor(pid, fd).is_some_and(|copy| sys::arm_timerfd(&copy, FAR, tag as i64)) {
                 return self.resume(tid, 0);

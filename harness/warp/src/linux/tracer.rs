@@ -130,23 +130,26 @@ impl<'a> Tracer<'a> {
         }
         self.births += 1;
         let birth = self.births;
-        self.threads.insert(tid, Thread {
-            pid,
-            birth,
-            state: State::New,
-            is_active: true,
-            at_exit: None,
-            cut: None,
-            is_expiring: false,
-            regs: None,
-            wait_channel: File::open(format!("/proc/{pid}/task/{tid}/wchan")).ok(),
-            name: procfs::name(pid, tid),
-            socket_wait: None,
-            is_in_vfork: false,
-            mapping: None,
-            rest: None,
-            draws: 0,
-        });
+        self.threads.insert(
+            tid,
+            Thread {
+                pid,
+                birth,
+                state: State::New,
+                is_active: true,
+                at_exit: None,
+                cut: None,
+                is_expiring: false,
+                regs: None,
+                wait_channel: File::open(format!("/proc/{pid}/task/{tid}/wchan")).ok(),
+                name: procfs::name(pid, tid),
+                socket_wait: None,
+                is_in_vfork: false,
+                mapping: None,
+                rest: None,
+                draws: 0,
+            },
+        );
         self.processes.entry(pid).or_insert_with(|| Process {
             birth,
             memory: sys::open_memory(pid),
@@ -223,9 +226,10 @@ impl<'a> Tracer<'a> {
         });
         let timers = self.processes.iter().flat_map(|(pid, process)| {
             let interval = process.interval_timer.map(|s| (s.at, Owner::IntervalTimer(process.birth, *pid)));
-            let posix = process.posix_timers.iter().filter_map(|(id, timer)| {
-                Some((timer.schedule?.at, Owner::PosixTimer(process.birth, *pid, *id)))
-            });
+            let posix = process
+                .posix_timers
+                .iter()
+                .filter_map(|(id, timer)| Some((timer.schedule?.at, Owner::PosixTimer(process.birth, *pid, *id))));
             interval.into_iter().chain(posix)
         });
         let at = |schedule: Option<Schedule>| schedule.map(|s| s.at);
@@ -239,4 +243,3 @@ impl<'a> Tracer<'a> {
         self.record.note(&name, what);
     }
 }
-

@@ -43,8 +43,11 @@ pub fn trials() -> Vec<Trial> {
             if !support::has("strace") && !support::has("gdb") {
                 return Ok(());
             }
-            let words: &[&str] =
-                if support::has("strace") { &["strace", "true"] } else { &["gdb", "-batch", "-ex", "run", "/bin/true"] };
+            let words: &[&str] = if support::has("strace") {
+                &["strace", "true"]
+            } else {
+                &["gdb", "-batch", "-ex", "run", "/bin/true"]
+            };
             let ran = run(command(words));
             let traces = |note: &rehang_warp::Note| note.what == rehang_warp::Limit::Traces;
             assert!(ran.ending.notes.iter().any(traces), "{:?}", ran.ending);

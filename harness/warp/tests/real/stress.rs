@@ -81,7 +81,8 @@ pub fn program(kind: &str, rounds: u64) {
         }
         "eventfd" => {
             let (one, two) = (eventfd(), eventfd());
-            let side = |from: &OwnedFd, to: &OwnedFd| Side { size: 8, ..Side::new(from.as_raw_fd(), to.as_raw_fd(), epoll) };
+            let side =
+                |from: &OwnedFd, to: &OwnedFd| Side { size: 8, ..Side::new(from.as_raw_fd(), to.as_raw_fd(), epoll) };
             play_both(rounds, || side(&one, &two), || side(&two, &one))
         }
         "timerfd" => {

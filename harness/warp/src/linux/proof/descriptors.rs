@@ -55,8 +55,7 @@ impl Caller<'_> {
             let mode = procfs::access_mode(*pid, *fd);
             mode == libc::O_RDWR || (mode == libc::O_WRONLY) == reads
         };
-        let mut holders: Vec<i32> =
-            self.world.of_link(link).filter(has_other_end).map(|(pid, _)| pid).collect();
+        let mut holders: Vec<i32> = self.world.of_link(link).filter(has_other_end).map(|(pid, _)| pid).collect();
         holders.dedup();
         let stranger = holders.iter().find(|pid| !self.world.is_inside(**pid));
         match stranger {
@@ -103,7 +102,8 @@ impl Caller<'_> {
     /// The master of a pseudoterminal: who has its slave can write to it.
     fn master(self, fd: i32, name: String) -> Object {
         let Some(index) = master_index(self.pid, fd) else { return unknown(name, "its number is not known") };
-        let terminals = self.world.with_prefix("/dev/").filter(|((pid, fd), _)| terminal_index(*pid, *fd) == Some(index));
+        let terminals =
+            self.world.with_prefix("/dev/").filter(|((pid, fd), _)| terminal_index(*pid, *fd) == Some(index));
         let mut pids: Vec<i32> = terminals.map(|((pid, _), _)| pid).collect();
         pids.dedup();
         match pids.iter().find(|pid| !self.world.is_inside(**pid)) {
@@ -119,9 +119,10 @@ impl Caller<'_> {
             return unknown(name, "the terminal has a time limit of its own (VTIME)");
         }
         let index = terminal_index(self.pid, fd);
-        let masters = self.world.with_prefix("/dev/").filter(|((pid, fd), link)| {
-            link.ends_with("/ptmx") && index.is_some() && master_index(*pid, *fd) == index
-        });
+        let masters = self
+            .world
+            .with_prefix("/dev/")
+            .filter(|((pid, fd), link)| link.ends_with("/ptmx") && index.is_some() && master_index(*pid, *fd) == index);
         let mut pids: Vec<i32> = masters.map(|((pid, _), _)| pid).collect();
         pids.dedup();
         match pids.iter().all(|pid| self.world.is_inside(*pid)) {

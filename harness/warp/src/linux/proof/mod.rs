@@ -114,7 +114,9 @@ impl Caller<'_> {
         let fd = |index: usize| arguments[index] as i32;
         match number {
             number if timed::is_sleep(number) => vec![inside("time", Vec::new())],
-            libc::SYS_futex => vec![self.futex(arguments[0], arguments[1] as u32 & libc::FUTEX_PRIVATE_FLAG as u32 != 0)],
+            libc::SYS_futex => {
+                vec![self.futex(arguments[0], arguments[1] as u32 & libc::FUTEX_PRIVATE_FLAG as u32 != 0)]
+            }
             super::filter::SYS_FUTEX_WAIT => vec![self.futex(arguments[0], arguments[3] as u32 & 128 != 0)],
             libc::SYS_futex_waitv => self.futexes(arguments[0], arguments[1]),
             libc::SYS_wait4 | libc::SYS_waitid => vec![inside("a child", self.world.children(self.pid))],
