@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ const KINDS: [&str; 18] = [
 pub fn trials() -> Vec<Trial> {
     let trial = |kind: &'static str, name: String, rounds: u64| {
         Trial::test(name, move || {
-            let ran = support::run(support::program(&["stress", kind, &rounds.to_string()]));
+            let ran = beside_load(|| support::run(support::program(&["stress", kind, &rounds.to_string()])));
             assert_eq!(ran.output, "expired 0\n", "{:?}", ran.ending);
             assert_eq!(ran.nanos(), 0);
             Ok(())
@@ -51,6 +52,30 @@ pub fn trials() -> Vec<Trial> {
     let short = KINDS.map(|kind| trial(kind, format!("stress::{kind}"), ROUNDS));
     let long = KINDS.map(|kind| trial(kind, format!("stress::long::{kind}"), LONG_ROUNDS).with_ignored_flag(true));
     short.into_iter().chain(long).collect()
+}
+
+/// Runs something while every processor has a thread more than it can run: a thread that was woken then waits for its turn,
+/// and is neither asleep nor running.
+fn beside_load<T>(run: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        // also if it panics
+        struct Done<'a>(&'a AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _done = Done(&done);
+        run()
+    })
 }
 
 /// Plays both sides, and prints how many waits expired.
@@ -189,7 +214,11 @@ fn fork(run: impl FnOnce() -> u64) -> i32 {
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {
         0 => std::process::exit(run().min(250) as i32),
-        pid => pid,
+        // -1 would mean everybody to kill
+        pid => {
+            assert!(pid > 0, "no child");
+            pid
+        }
     }
 }
 
@@ -271,17 +300,24 @@ fn epoll(fd: RawFd) -> bool {
     }
 }
 
-fn poll_with_timerfd(fd: RawFd) -> bool {
+/// A timerfd that expires when the limit is over.
+fn timerfd() -> OwnedFd {
     // SAFETY: all structures outlive the calls.
     unsafe {
         let timer = owned(libc::timerfd_create(libc::CLOCK_MONOTONIC, 0));
         let mut times: libc::itimerspec = std::mem::zeroed();
         times.it_value.tv_nsec = i64::from(LIMIT) * 1_000_000;
         libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const times, std::ptr::null_mut());
-        let mut fds = [polled(fd), polled(timer.as_raw_fd())];
-        assert!(libc::poll(fds.as_mut_ptr(), 2, -1) > 0);
-        fds[0].revents != 0
+        timer
     }
+}
+
+fn poll_with_timerfd(fd: RawFd) -> bool {
+    let timer = timerfd();
+    let mut fds = [polled(fd), polled(timer.as_raw_fd())];
+    // SAFETY: two entries.
+    assert!(unsafe { libc::poll(fds.as_mut_ptr(), 2, -1) } > 0);
+    fds[0].revents != 0
 }
 
 /// Waits without a limit until an alarm cuts the wait.
@@ -431,7 +467,7 @@ fn play_children(rounds: u64) -> u64 {
 /// Children that sleep, or are stopped, and are killed.
 fn play_killed(rounds: u64, is_stopped: bool) -> u64 {
     let (mut work, mut expired) = (Work(rounds), 0);
-    for _ in 0..rounds / 10 {
+    for _ in 0..rounds / 4 {
         let child = fork(|| {
             if is_stopped {
                 // SAFETY: takes a number only.
@@ -448,11 +484,15 @@ fn play_killed(rounds: u64, is_stopped: bool) -> u64 {
         work.run();
         // SAFETY: takes numbers only.
         let fd = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as RawFd);
-        // SAFETY: takes numbers only.
-        unsafe { libc::kill(child, libc::SIGKILL) };
-        while !poll(fd.as_raw_fd()) {
-            expired += 1;
+        // between the signal and the wait there is no stop that would give the child time
+        let timer = timerfd();
+        let mut fds = [polled(fd.as_raw_fd()), polled(timer.as_raw_fd())];
+        // SAFETY: takes numbers only, and two entries.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            assert!(libc::poll(fds.as_mut_ptr(), 2, -1) > 0);
         }
+        expired += u64::from(fds[1].revents != 0);
         let mut status = 0;
         // SAFETY: `status` outlives the call.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
