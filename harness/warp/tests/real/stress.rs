@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
@@ -43,7 +42,7 @@ const KINDS: [&str; 18] = [
 pub fn trials() -> Vec<Trial> {
     let trial = |kind: &'static str, name: String, rounds: u64| {
         Trial::test(name, move || {
-            let ran = beside_load(|| support::run(support::program(&["stress", kind, &rounds.to_string()])));
+            let ran = support::run(support::program(&["stress", kind, &rounds.to_string()]));
             assert_eq!(ran.output, "expired 0\n", "{:?}", ran.ending);
             assert_eq!(ran.nanos(), 0);
             Ok(())
@@ -52,30 +51,6 @@ pub fn trials() -> Vec<Trial> {
     let short = KINDS.map(|kind| trial(kind, format!("stress::{kind}"), ROUNDS));
     let long = KINDS.map(|kind| trial(kind, format!("stress::long::{kind}"), LONG_ROUNDS).with_ignored_flag(true));
     short.into_iter().chain(long).collect()
-}
-
-/// Runs something while every processor has a thread more than it can run: a thread that was woken then waits for its turn,
-/// and is neither asleep nor running.
-fn beside_load<T>(run: impl FnOnce() -> T) -> T {
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-        // also if it panics
-        struct Done<'a>(&'a AtomicBool);
-        impl Drop for Done<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let _done = Done(&done);
-        run()
-    })
 }
 
 /// Plays both sides, and prints how many waits expired.
