@@ -16,6 +16,7 @@ mod path;
 mod readme;
 mod run;
 mod supervise;
+mod warp;
 mod why;
 mod words;
 mod wrapper;

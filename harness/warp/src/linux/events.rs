@@ -162,8 +162,7 @@ impl Tracer<'_> {
         if file.is_ok_and(|file| file.read_exact_at(&mut start, 0).is_ok()) && start == *b"\x7fELF\x01" {
             self.note(tid, Limit::ThirtyTwoBit);
         }
-        let bits = u32::from(libc::S_ISUID | libc::S_ISGID);
-        if std::fs::metadata(&path).is_ok_and(|file| file.mode() & bits & !libc::S_ISGID != 0 || is_set_group(&file)) {
+        if std::fs::metadata(&path).is_ok_and(|file| file.mode() & libc::S_ISUID != 0 || is_set_group(&file)) {
             self.note(tid, Limit::SetUid);
         }
     }

@@ -225,7 +225,7 @@ mod tests {
 
     /// Runs the program as the kernel would.
     fn decide(number: c_long, arguments: [u64; 6]) -> u32 {
-        let mut data = vec![0_u8; 64];
+        let mut data = [0_u8; 64];
         data[0..4].copy_from_slice(&(number as u32).to_le_bytes());
         data[4..8].copy_from_slice(&AUDIT_ARCH.to_le_bytes());
         for (i, argument) in arguments.iter().enumerate() {

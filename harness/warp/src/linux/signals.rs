@@ -49,8 +49,11 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set outlives the call.
+        let (set, now) = (set(), libc::timespec { tv_sec: 0, tv_nsec: 0 });
+        // SAFETY: all structures outlive the calls.
         unsafe {
+            // they were meant for the command, which has ended: Ctrl-C reached it from the terminal
+            while libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const now) > 0 {}
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }
     }

@@ -92,12 +92,17 @@ fn child(run: impl FnOnce()) -> c_int {
             run();
             c!(libc::_exit(0))
         }
-        pid => pid,
+        // -1 would mean everybody to kill
+        pid => {
+            assert!(pid > 0, "no child");
+            pid
+        }
     }
 }
 
 fn sleep(seconds: i64) {
-    c!(libc::nanosleep(&raw const *(&span(seconds)), null_mut()));
+    let wanted = span(seconds);
+    c!(libc::nanosleep(&raw const wanted, null_mut()));
 }
 
 fn wait(pid: c_int, flags: c_int) -> c_int {
