@@ -65,7 +65,8 @@ pub fn of_printed(line: &str, logged: bool) -> Option<Claim> {
     // what a terminal echoes comes right after what was printed
     let echoed = low.strip_suffix("^c").is_some_and(|before| !before.ends_with(' '));
     let goes_on = has(&["retry", "reconnect", "resum", "warning", "will be", "if interrupted"]);
-    let stops = has(&["interrupted", "interrupting", "cancelled", "canceled", "cancelling", "sigint", "ctrl-c", "ctrl+c"]);
+    let stops =
+        has(&["interrupted", "interrupting", "cancelled", "canceled", "cancelling", "sigint", "ctrl-c", "ctrl+c"]);
     let stops = stops && wrapper && has(&OF_RUN) || has(&["manual_interrupt", "manual interrupt", "user_interrupt"]);
     if echoed || has(&INTERRUPTS) || stops && !goes_on {
         return Some(Claim::Interrupted);
@@ -83,7 +84,8 @@ pub fn of_printed(line: &str, logged: bool) -> Option<Claim> {
             code => Claim::Exited(code),
         });
     }
-    if matches!(low.as_str(), "killed" | "terminated" | "hangup") || has(&SIGNALS)
+    if matches!(low.as_str(), "killed" | "terminated" | "hangup")
+        || has(&SIGNALS)
         || wrapper && !goes_on && has(&["killing", "sigkill", "sigterm", "forcibly stop", "force-stop", "forcing stop"])
     {
         return Some(Claim::Killed);
@@ -136,8 +138,22 @@ const INTERRUPTS: [&str; 7] = [
 ];
 /// What is ended, in the words of those who end it.
 const OF_RUN: [&str; 16] = [
-    "loop", "run", "session", "agent", "user", "job", "workflow", "execution", "process", "build", "task", "manual", "signal",
-    "operation", "iteration", "received",
+    "loop",
+    "run",
+    "session",
+    "agent",
+    "user",
+    "job",
+    "workflow",
+    "execution",
+    "process",
+    "build",
+    "task",
+    "manual",
+    "signal",
+    "operation",
+    "iteration",
+    "received",
 ];
 /// What says that a signal ended something.
 const SIGNALS: [&str; 5] =

@@ -51,7 +51,9 @@ pub fn stated(story: &Story) -> Option<Stated> {
             }
             Claim::Hung | Claim::WallClock | Claim::Interrupted | Claim::Breaker => cause = cause.or(Some(found)),
             // it had failed before the rest was torn down
-            Claim::Exited(code) if place == 0 && !is_kill(code) && is_of_its_tear_down(cause.as_ref().or(follows.as_ref())) => {
+            Claim::Exited(code)
+                if place == 0 && !is_kill(code) && is_of_its_tear_down(cause.as_ref().or(follows.as_ref())) =>
+            {
                 return Some(found);
             }
             Claim::Killed | Claim::Exited(_) => follows = follows.or(Some(found)),

@@ -40,7 +40,16 @@ pub fn is_waiting(line: &str) -> bool {
     let low: String = line.chars().take(300).collect::<String>().to_lowercase();
     let Some((_, after)) = low.split_once("still ") else { return false };
     const WAITS: [&str; 11] = [
-        "connecting", "waiting", "starting", "initializ", "initialis", "trying", "not ready", "not connected", "blocked", "pending",
+        "connecting",
+        "waiting",
+        "starting",
+        "initializ",
+        "initialis",
+        "trying",
+        "not ready",
+        "not connected",
+        "blocked",
+        "pending",
         "locked",
     ];
     WAITS.iter().any(|word| after.starts_with(word))

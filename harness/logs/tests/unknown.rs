@@ -43,7 +43,10 @@ const CASES: &[Case] = &[
     ),
     (
         "a result that says nothing of how it went",
-        &[r#"{"type":"assistant.message","data":{"content":"Done."}}"#, r#"{"type":"result","sessionId":"s","usage":{}}"#],
+        &[
+            r#"{"type":"assistant.message","data":{"content":"Done."}}"#,
+            r#"{"type":"result","sessionId":"s","usage":{}}"#,
+        ],
         Verdict::EndedOpen,
         None,
         "neither that it went well",
@@ -60,7 +63,10 @@ const CASES: &[Case] = &[
     ),
     (
         "a run that finished",
-        &[r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#],
+        &[
+            r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
+            r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#,
+        ],
         Verdict::Completed,
         None,
         "",
@@ -150,6 +156,24 @@ const CASES: &[Case] = &[
         Verdict::Completed,
         None,
         "",
+    ),
+    (
+        "a part of the run that ended, and what came after it",
+        &[
+            r#"{"type":"session.start","data":{"sessionId":"s"}}"#,
+            r#"{"type":"task.completed","data":{"status":"completed"}}"#,
+            r#"{"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"bash","arguments":{"command":"npm start"}}}"#,
+        ],
+        Verdict::EndedOpen,
+        Some("B5"),
+        "npm start",
+    ),
+    (
+        "a turn that failed, in another agent's words for it",
+        &[r#"{"type":"turn.started"}"#, r#"{"type":"turn.completed","status":"failed","error":{"message":"no model"}}"#],
+        Verdict::Failed,
+        None,
+        "no model",
     ),
     (
         "a permission that nobody gave",
@@ -261,14 +285,22 @@ const CASES: &[Case] = &[
     ),
     (
         "a log-in that nobody goes through",
-        &["2027-01-02 03:04:05 no token found", "2027-01-02 03:04:06 Visit https://id.example/device and enter the code QWER-TYUI"],
+        &[
+            "2027-01-02 03:04:05 no token found",
+            "2027-01-02 03:04:06 Visit https://id.example/device and enter the code QWER-TYUI",
+        ],
         Verdict::EndedOpen,
         Some("X4"),
         "QWER-TYUI",
     ),
     (
         "a run that was interrupted while it moved",
-        &["[10:00:00] agent: compiling a", "[10:00:20] agent: compiling b", "[10:00:21] run interrupted by user", "[10:00:21] bye"],
+        &[
+            "[10:00:00] agent: compiling a",
+            "[10:00:20] agent: compiling b",
+            "[10:00:21] run interrupted by user",
+            "[10:00:21] bye",
+        ],
         Verdict::Failed,
         None,
         "run interrupted by user",
@@ -289,14 +321,22 @@ const CASES: &[Case] = &[
     ),
     (
         "a run that had failed before it was torn down",
-        &["[10:00:00] agent started", "[10:00:01] [ERROR] agent exited with code 3", "[10:00:02] [LOOP] sending SIGTERM to the rest"],
+        &[
+            "[10:00:00] agent started",
+            "[10:00:01] [ERROR] agent exited with code 3",
+            "[10:00:02] [LOOP] sending SIGTERM to the rest",
+        ],
         Verdict::Failed,
         None,
         "exited with code 3",
     ),
     (
         "a breaker",
-        &["[10:00:00] agent started", "[10:01:00] still the same diff", "[10:01:01] [WARN] circuit breaker opened: no change in 3 loops"],
+        &[
+            "[10:00:00] agent started",
+            "[10:01:00] still the same diff",
+            "[10:01:01] [WARN] circuit breaker opened: no change in 3 loops",
+        ],
         Verdict::EndedOpen,
         None,
         "circuit breaker opened",
@@ -354,7 +394,8 @@ fn a_task_that_never_ended_is_named() {
         found.guess.because.iter().any(|why| why.contains("translate the docs"))
     };
     let progress = r#"{"type":"system","subtype":"task_progress","task_id":"k","session_id":"s"}"#;
-    let ended = r#"{"type":"system","subtype":"task_notification","task_id":"k","status":"completed","session_id":"s"}"#;
+    let ended =
+        r#"{"type":"system","subtype":"task_notification","task_id":"k","status":"completed","session_id":"s"}"#;
     assert!(names(&task(progress)));
     assert!(!names(&task(ended)));
     // a call of another agent's that its good result leaves open
@@ -410,9 +451,13 @@ fn hostile_logs_give_an_error_or_a_verdict() {
     let deep = |n: usize| format!("{}{}", r#"{"type":"tool","id":"x","content":["#.repeat(n), "]}".repeat(n));
     let ids = r#"{"type":"tool.started","toolCallId":"x","args":{"command":"y"}}"#;
     let many: String = (0..5_000).map(|n| ids.replace("\"x\"", &format!("\"{n}\"")) + "\n").collect();
-    let requests: String =
-        (0..5_000).map(|n| format!("{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"session/request_permission\",\"params\":{{}}}}\n")).collect();
-    let sessions: String = (0..2_000).map(|n| format!("{{\"type\":\"turn.text\",\"sessionId\":\"{n}\",\"text\":\"a\"}}\n")).collect();
+    let requests: String = (0..5_000)
+        .map(|n| {
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"session/request_permission\",\"params\":{{}}}}\n")
+        })
+        .collect();
+    let sessions: String =
+        (0..2_000).map(|n| format!("{{\"type\":\"turn.text\",\"sessionId\":\"{n}\",\"text\":\"a\"}}\n")).collect();
     let logs = [
         deep(20),
         deep(5_000),

@@ -87,7 +87,9 @@ fn nothing_is_drafted_for_a_guess() {
 fn a_draft_waits_for_what_the_log_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let rpc = |id: u32, method: &str| {
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{\"sessionId\":\"a\",\"title\":\"push\"}}}}\n")
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{\"sessionId\":\"a\",\"title\":\"push\"}}}}\n"
+        )
     };
     let bash = |line: &str| {
         format!(

@@ -263,7 +263,10 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
         }
         _ => {
             because.push(match &story.ending.unclear {
-                Some(kind) => format!("its last event of an end says neither that it went well nor that it failed: {}", quoted(kind)),
+                Some(kind) => format!(
+                    "its last event of an end says neither that it went well nor that it failed: {}",
+                    quoted(kind)
+                ),
                 None => "no terminal event is in it: killed, crashed or hung, the log cannot tell".to_owned(),
             });
             Verdict::EndedOpen

@@ -8,8 +8,8 @@ use crate::claims::{self, Claim};
 use crate::limits;
 use crate::spin;
 use crate::stated;
-use crate::teardown;
 use crate::story::Story;
+use crate::teardown;
 use crate::verdict::Said;
 use rehang_scenario::prompt;
 

@@ -18,7 +18,10 @@ pub(super) fn at_end(lines: &[&Printed]) -> Option<Guess> {
             return Some(guess);
         }
         // what comes after a log-in's words, and belongs to it
-        if !["http://", "https://", "code", "press ", "waiting", "browser", "expire"].iter().any(|word| low.contains(word)) {
+        if !["http://", "https://", "code", "press ", "waiting", "browser", "expire"]
+            .iter()
+            .any(|word| low.contains(word))
+        {
             return None;
         }
     }
@@ -53,42 +56,99 @@ fn of_line(line: &str, low: &str, is_last: bool) -> Option<Guess> {
         return goes(Vec::new(), "R2", "it says that it waits for a lock");
     }
     if has(&FETCHES) && !low.contains('%') {
-        return goes(vec![("F2", "the network may only be slow".to_owned())], "X6", "it says that it fetches something");
+        return goes(
+            vec![("F2", "the network may only be slow".to_owned())],
+            "X6",
+            "it says that it fetches something",
+        );
     }
     None
 }
 
 /// What says that the wait is over, or was never one.
 const OVER: [&str; 9] = [
-    "logged in", "login successful", "authenticated as", "signed in", "acquired", "succeeded", "connected in", "failed",
+    "logged in",
+    "login successful",
+    "authenticated as",
+    "signed in",
+    "acquired",
+    "succeeded",
+    "connected in",
+    "failed",
     "timed out",
 ];
 /// A code to be typed elsewhere.
 const CODES: [&str; 8] = [
-    "one-time code", "device code", "user code:", "enter the code", "enter code", "verification code", "/login/device",
+    "one-time code",
+    "device code",
+    "user code:",
+    "enter the code",
+    "enter code",
+    "verification code",
+    "/login/device",
     "pairing code",
 ];
 const LOGINS: [&str; 12] = [
-    "log in", "login", "sign in", "signin", "authenticate", "authentication", "authorize", "authorise", "oauth", "device",
-    "continue in your web browser", "in your browser",
+    "log in",
+    "login",
+    "sign in",
+    "signin",
+    "authenticate",
+    "authentication",
+    "authorize",
+    "authorise",
+    "oauth",
+    "device",
+    "continue in your web browser",
+    "in your browser",
 ];
 /// What asks somebody to go to an address.
-const ASKS: [&str; 9] = ["open ", "visit", "go to", "browse to", "navigate", "click", "opening", "please ", "to continue"];
+const ASKS: [&str; 9] =
+    ["open ", "visit", "go to", "browse to", "navigate", "click", "opening", "please ", "to continue"];
 const BROWSER: [&str; 8] = [
-    "waiting for authentication", "waiting for authorization", "waiting for login", "waiting for log-in", "waiting for sign-in",
-    "waiting for browser", "waiting for the browser", "complete the login in your browser",
+    "waiting for authentication",
+    "waiting for authorization",
+    "waiting for login",
+    "waiting for log-in",
+    "waiting for sign-in",
+    "waiting for browser",
+    "waiting for the browser",
+    "complete the login in your browser",
 ];
 /// What says that a server is not ready.
 const STARTS: [&str; 9] = [
-    "connecting", "starting", "initializing", "initialising", "handshake", "waiting", "not ready", "pending", "launching",
+    "connecting",
+    "starting",
+    "initializing",
+    "initialising",
+    "handshake",
+    "waiting",
+    "not ready",
+    "pending",
+    "launching",
 ];
 const LOCKS: [&str; 10] = [
-    "waiting for file lock", "waiting for lock", "waiting for a lock", "waiting for the lock", "waiting for cache lock",
-    "could not get lock", "waiting to acquire", "blocked on lock", "lock is held by", "acquiring lock",
+    "waiting for file lock",
+    "waiting for lock",
+    "waiting for a lock",
+    "waiting for the lock",
+    "waiting for cache lock",
+    "could not get lock",
+    "waiting to acquire",
+    "blocked on lock",
+    "lock is held by",
+    "acquiring lock",
 ];
 const FETCHES: [&str; 9] = [
-    "fetching models", "fetching model list", "fetching list of models", "fetching metadata", "fetching plugin",
-    "checking for updates", "checking for update", "downloading update", "fetching package",
+    "fetching models",
+    "fetching model list",
+    "fetching list of models",
+    "fetching metadata",
+    "fetching plugin",
+    "checking for updates",
+    "checking for update",
+    "downloading update",
+    "fetching package",
 ];
 
 #[cfg(test)]
@@ -114,7 +174,14 @@ mod tests {
         ] {
             let printed: Vec<Printed> = lines
                 .iter()
-                .map(|line| Printed { at: 0, order: 0, stderr: false, logged: false, text: (*line).to_owned(), whole: true })
+                .map(|line| Printed {
+                    at: 0,
+                    order: 0,
+                    stderr: false,
+                    logged: false,
+                    text: (*line).to_owned(),
+                    whole: true,
+                })
                 .collect();
             let all: Vec<&Printed> = printed.iter().collect();
             assert_eq!(at_end(&all).map(|guess| guess.mechanism), is, "{lines:?}");

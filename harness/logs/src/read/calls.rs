@@ -32,7 +32,15 @@ pub enum Says {
 
 /// Members that hold a call's id.
 const IDS: [&str; 9] = [
-    "call_id", "callId", "callID", "toolCallId", "tool_call_id", "toolCallID", "tool_use_id", "toolUseId", "toolUseID",
+    "call_id",
+    "callId",
+    "callID",
+    "toolCallId",
+    "tool_call_id",
+    "toolCallID",
+    "tool_use_id",
+    "toolUseId",
+    "toolUseID",
 ];
 /// Members that say what kind of event an object is.
 pub const KINDS: [&str; 6] = ["type", "event", "kind", "sessionUpdate", "eventType", "event_type"];
@@ -109,16 +117,48 @@ fn has_input(value: &Value) -> bool {
 const CALLS: [&str; 8] = ["tool", "function", "call", "command", "exec", "shell", "toolcall", "tooluse"];
 /// Words that say that a call is not over.
 const BEGINS: [&str; 12] = [
-    "pending", "in_progress", "inprogress", "running", "started", "start", "begin", "began", "queued", "requested",
-    "executing", "awaiting",
+    "pending",
+    "in_progress",
+    "inprogress",
+    "running",
+    "started",
+    "start",
+    "begin",
+    "began",
+    "queued",
+    "requested",
+    "executing",
+    "awaiting",
 ];
 /// Words that say that it goes on.
 const MOVES: [&str; 7] = ["delta", "chunk", "progress", "partial", "update", "updated", "heartbeat"];
 /// Words that say that it is over.
 const ENDS: [&str; 25] = [
-    "completed", "complete", "done", "end", "ended", "finish", "finished", "result", "results", "output", "failed", "failure",
-    "error", "errored", "success", "succeeded", "cancelled", "canceled", "aborted", "rejected", "response", "returned", "exited",
-    "stopped", "denied",
+    "completed",
+    "complete",
+    "done",
+    "end",
+    "ended",
+    "finish",
+    "finished",
+    "result",
+    "results",
+    "output",
+    "failed",
+    "failure",
+    "error",
+    "errored",
+    "success",
+    "succeeded",
+    "cancelled",
+    "canceled",
+    "aborted",
+    "rejected",
+    "response",
+    "returned",
+    "exited",
+    "stopped",
+    "denied",
 ];
 
 /// The words of a name: `tool_call.completed`, `toolCallCompleted`.
@@ -158,7 +198,8 @@ fn says(value: &Value, kind: &str) -> Option<Says> {
     };
     let does = does(value);
     let known = |does: Option<Calls>| does.map_or(Says::Moves, Says::Opens);
-    let closed = ["result", "output", "exit_code", "exitCode"].iter().any(|key| !value[key].is_null() && value[key] != "");
+    let closed =
+        ["result", "output", "exit_code", "exitCode"].iter().any(|key| !value[key].is_null() && value[key] != "");
     Some(match () {
         () if has(&states, &BEGINS) => known(does),
         () if has(&states, &ENDS) || role == "tool" => ends(),

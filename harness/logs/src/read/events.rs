@@ -70,7 +70,8 @@ impl Events {
         sink.at = sink.at.or_else(|| instant(value));
         let from_agent = from_agent.or_else(|| rpc::direction_of(value));
         // a logger's envelope
-        let own = KINDS.iter().any(|key| value[key].is_string()) || value["method"].is_string() || !value["id"].is_null();
+        let own =
+            KINDS.iter().any(|key| value[key].is_string()) || value["method"].is_string() || !value["id"].is_null();
         let inner = ENVELOPES.iter().map(|key| &value[key]).find(|inner| inner.is_object());
         if let Some(inner) = inner.filter(|inner| rpc::is_message(inner) || !own && is_event(inner)) {
             return self.directed(inner, from_agent, sink);
@@ -162,13 +163,21 @@ impl Events {
     /// The session that an event belongs to.
     fn session_of(&mut self, value: &Value, data: &Value, sink: &mut Sink<'_>) -> String {
         const IDS: [&str; 8] = [
-            "session_id", "sessionId", "sessionID", "thread_id", "threadId", "conversation_id", "conversationId", "run_id",
+            "session_id",
+            "sessionId",
+            "sessionID",
+            "thread_id",
+            "threadId",
+            "conversation_id",
+            "conversationId",
+            "run_id",
         ];
         let named = |of: &Value| IDS.iter().find_map(|key| some(of, key));
         let known = || Some(self.session.clone()).filter(|session| !session.is_empty());
         let id = named(value).or_else(|| named(data)).or_else(known).unwrap_or_else(|| MAIN.to_owned());
         if id != self.session {
-            let parent = ["parent_session_id", "parentSessionId", "parentSessionID", "parent_thread_id", "parentThreadId"];
+            let parent =
+                ["parent_session_id", "parentSessionId", "parentSessionID", "parent_thread_id", "parentThreadId"];
             let parent = parent.iter().find_map(|key| some(value, key).or_else(|| some(data, key)));
             let created = parent.is_none();
             // what came before the first name is the same session
@@ -194,25 +203,55 @@ impl Events {
     ) -> bool {
         let has = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
         let permission = has(&["permission", "permissions", "approval", "approve", "authorization"]);
-        let question = has(&["question", "elicitation", "elicit", "ask"]) || has(&["input"]) && has(&["user", "request", "requested"]);
+        let question = has(&["question", "elicitation", "elicit", "ask"])
+            || has(&["input"]) && has(&["user", "request", "requested"]);
         if !permission && !question || has(&["mode", "policy", "settings", "rule", "rules"]) {
             return false;
         }
         let inner = ["permissionRequest", "permission_request", "request", "permission"].iter().map(|key| &data[key]);
         let inner = inner.into_iter().find(|inner| inner.is_object()).unwrap_or(data);
         let id = |of: &Value| {
-            let keys = ["request_id", "requestId", "requestID", "permission_id", "permissionId", "ask_id", "approval_id", "id"];
+            let keys = [
+                "request_id",
+                "requestId",
+                "requestID",
+                "permission_id",
+                "permissionId",
+                "ask_id",
+                "approval_id",
+                "id",
+            ];
             keys.iter().find_map(|key| some(of, key).or_else(|| of[key].as_u64().map(|id| id.to_string())))
         };
         let call = calls::id_of(inner, "").or_else(|| calls::id_of(data, ""));
         let named = |of: &Value| ["request_id", "requestId", "requestID"].iter().find_map(|key| some(of, key));
         let own = named(data).or_else(|| named(inner));
-        let Some(id) = own.or_else(|| id(data)).or_else(|| id(inner)).or_else(|| call.clone()).or_else(|| id(value)) else {
+        let Some(id) = own.or_else(|| id(data)).or_else(|| id(inner)).or_else(|| call.clone()).or_else(|| id(value))
+        else {
             return false;
         };
         let ended = [
-            "completed", "resolved", "responded", "response", "replied", "reply", "granted", "allowed", "denied", "decision",
-            "approved", "rejected", "answered", "answer", "cancelled", "canceled", "result", "end", "ended", "complete", "closed",
+            "completed",
+            "resolved",
+            "responded",
+            "response",
+            "replied",
+            "reply",
+            "granted",
+            "allowed",
+            "denied",
+            "decision",
+            "approved",
+            "rejected",
+            "answered",
+            "answer",
+            "cancelled",
+            "canceled",
+            "result",
+            "end",
+            "ended",
+            "complete",
+            "closed",
         ];
         let states = words_of(state);
         if has(&ended) || states.iter().any(|word| ended.contains(&word.as_str())) {
@@ -224,7 +263,8 @@ impl Events {
         }
         let asks = if question && !permission {
             let asked = super::questions(&data["questions"]);
-            let line = ["question", "message", "prompt", "text"].iter().find_map(|key| some(inner, key)).unwrap_or_default();
+            let line =
+                ["question", "message", "prompt", "text"].iter().find_map(|key| some(inner, key)).unwrap_or_default();
             Asks::Questions(if asked.is_empty() { vec![calls::question_of(&line, inner)] } else { asked })
         } else {
             permission_of(inner, data)
@@ -234,7 +274,14 @@ impl Events {
     }
 
     /// Somebody is asked.
-    pub(super) fn asked_by(&mut self, id: String, session: &str, call: Option<String>, asks: Asks, sink: &mut Sink<'_>) {
+    pub(super) fn asked_by(
+        &mut self,
+        id: String,
+        session: &str,
+        call: Option<String>,
+        asks: Asks,
+        sink: &mut Sink<'_>,
+    ) {
         while self.asks.len() >= limits::ASKS {
             self.asks.pop_front();
         }
@@ -323,7 +370,8 @@ const ENVELOPES: [&str; 12] =
 pub(super) fn permission_of(inner: &Value, data: &Value) -> Asks {
     let of = |keys: &[&str]| keys.iter().find_map(|key| some(inner, key).or_else(|| some(data, key)));
     let named = of(&["permission", "kind", "toolName", "tool_name", "tool", "name", "type"]);
-    let line = of(&["title", "command", "fullCommandText", "path", "url", "description", "message", "reason", "intention"]);
+    let line =
+        of(&["title", "command", "fullCommandText", "path", "url", "description", "message", "reason", "intention"]);
     let input = ["input", "args", "arguments", "rawInput", "toolCall", "parameters"].iter().map(|key| &inner[key]);
     let input = input.into_iter().find(|input| input.is_object());
     let words = inner["command"].as_array().map(|words| {
@@ -336,9 +384,12 @@ pub(super) fn permission_of(inner: &Value, data: &Value) -> Asks {
 
 /// How an ask ended.
 fn reply(data: &Value, words: &[String], state: &str) -> Reply {
-    let result = ["result", "response", "decision", "outcome", "reply", "answer", "behavior"].iter().map(|key| &data[key]);
+    let result =
+        ["result", "response", "decision", "outcome", "reply", "answer", "behavior"].iter().map(|key| &data[key]);
     let said: String = result
-        .map(|value| value.as_str().map_or_else(|| text(value, "kind").to_owned() + text(value, "behavior"), str::to_owned))
+        .map(|value| {
+            value.as_str().map_or_else(|| text(value, "kind").to_owned() + text(value, "behavior"), str::to_owned)
+        })
         .collect();
     let said = format!("{said} {state} {}", words.join(" ")).to_lowercase();
     let has = |of: &[&str]| of.iter().any(|word| said.contains(word));
@@ -353,17 +404,53 @@ fn reply(data: &Value, words: &[String], state: &str) -> Reply {
 
 /// Whether an event says that a run is over: its kind is the run's, not that of a part.
 fn is_final(words: &[String], kind: &str) -> bool {
-    const ENDS: [&str; 18] = [
-        "result", "completion", "finished", "finish", "final", "end", "ended", "exit", "exited", "done", "complete", "completed",
-        "shutdown", "failed", "aborted", "error", "cancelled", "stopped",
+    const ENDS: [&str; 17] = [
+        "result",
+        "completion",
+        "finished",
+        "finish",
+        "final",
+        "end",
+        "ended",
+        "exit",
+        "exited",
+        "done",
+        "complete",
+        "completed",
+        "shutdown",
+        "failed",
+        "aborted",
+        "cancelled",
+        "stopped",
     ];
     const OF_RUN: [&str; 13] = [
-        "run", "session", "agent", "turn", "task", "process", "conversation", "thread", "chat", "workflow", "prompt", "execution",
+        "run",
+        "session",
+        "agent",
+        "turn",
+        "task",
+        "process",
+        "conversation",
+        "thread",
+        "chat",
+        "workflow",
+        "prompt",
+        "execution",
         "query",
     ];
     let alone = matches!(
         kind.to_ascii_lowercase().as_str(),
-        "result" | "completion" | "done" | "finished" | "final" | "complete" | "completed" | "exit" | "end" | "agent_result" | "final_result"
+        "result"
+            | "completion"
+            | "done"
+            | "finished"
+            | "final"
+            | "complete"
+            | "completed"
+            | "exit"
+            | "end"
+            | "agent_result"
+            | "final_result"
     );
     let has = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
     alone || has(&OF_RUN) && has(&ENDS) && !has(&["tool", "message", "step", "hook", "item", "text", "part", "delta"])
@@ -374,7 +461,8 @@ fn is_error(value: &Value, words: &[String], state: &str) -> bool {
     let has = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
     let level = some(value, "level").or_else(|| some(value, "severity")).unwrap_or_default().to_ascii_lowercase();
     let warns = matches!(level.as_str(), "warning" | "warn" | "info");
-    (has(&["error", "failed", "failure", "fatal", "exception"]) || matches!(state, "error" | "failed" | "fatal")) && !warns
+    (has(&["error", "failed", "failure", "fatal", "exception"]) || matches!(state, "error" | "failed" | "fatal"))
+        && !warns
 }
 
 /// Whether an event holds the model's words.
@@ -392,7 +480,9 @@ fn said(data: &Value) -> String {
     let of = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(_) => Some(flat(value)).filter(|text| !text.is_empty()),
-        Value::Object(_) => some(value, "text").or_else(|| some(value, "content")).or_else(|| Some(flat(&value["content"]))),
+        Value::Object(_) => {
+            some(value, "text").or_else(|| some(value, "content")).or_else(|| Some(flat(&value["content"])))
+        }
         _ => None,
     };
     let keys = ["content", "text", "delta", "message", "output", "response", "data", "answer"];
@@ -403,9 +493,38 @@ fn said(data: &Value) -> String {
 /// writes has a level and a message instead.
 pub fn is_event(value: &Value) -> bool {
     const OF_AGENTS: [&str; 32] = [
-        "assistant", "user", "agent", "tool", "session", "turn", "message", "thinking", "reasoning", "prompt", "result",
-        "permission", "approval", "model", "completion", "response", "text", "delta", "init", "error", "function", "call",
-        "task", "chat", "conversation", "thread", "run", "toolcall", "elicitation", "question", "thought", "system",
+        "assistant",
+        "user",
+        "agent",
+        "tool",
+        "session",
+        "turn",
+        "message",
+        "thinking",
+        "reasoning",
+        "prompt",
+        "result",
+        "permission",
+        "approval",
+        "model",
+        "completion",
+        "response",
+        "text",
+        "delta",
+        "init",
+        "error",
+        "function",
+        "call",
+        "task",
+        "chat",
+        "conversation",
+        "thread",
+        "run",
+        "toolcall",
+        "elicitation",
+        "question",
+        "thought",
+        "system",
     ];
     if !value.is_object() {
         return false;
@@ -431,39 +550,6 @@ pub fn is_event(value: &Value) -> bool {
         return ENVELOPES.iter().any(|key| rpc::is_message(&value[key]));
     }
     ENVELOPES.iter().any(|key| calls::id_of(&value[key], "").is_some() || rpc::is_message(&value[key]))
-}
-
-/// What tells Claude Code's stream-json from that of an agent that writes the like: what only Claude Code writes.
-pub fn is_claudes_own(value: &Value) -> bool {
-    let has = |key: &str| !value[key].is_null();
-    let message = &value["message"];
-    has("claude_code_version")
-        || has("uuid")
-        || value.as_object().is_some_and(|map| map.contains_key("parent_tool_use_id"))
-        || matches!(text(value, "type"), "control_request" | "control_response" | "stream_event" | "rate_limit_event")
-        || has("total_cost_usd")
-        || has("num_turns")
-        || has("tools") && text(value, "subtype") == "init" && has("mcp_servers")
-        || message.is_object() && (!message["stop_reason"].is_null() || text(message, "id").starts_with("msg_"))
-}
-
-/// Whether a line of stream-json is one that Claude Code does not write: an init without tools or with another agent's
-/// version, a result with an exit code, times in milliseconds.
-pub fn is_foreign(value: &Value) -> bool {
-    let has = |key: &str| !value[key].is_null();
-    let init = text(value, "type") == "system" && text(value, "subtype") == "init";
-    let bare = !has("tools") && !has("mcp_servers") && !has("claude_code_version") && !has("data");
-    names_another(value)
-        || init && (bare || has("permission_mode"))
-        || has("timestamp_ms")
-        || text(value, "type") == "result" && (has("exitCode") || has("sessionId") && !has("subtype"))
-}
-
-/// Whether a line of stream-json names the release of another agent.
-pub fn names_another(value: &Value) -> bool {
-    let init = text(value, "type") == "system" && text(value, "subtype") == "init";
-    let release = |key: &String| key.ends_with("_version") && key != "claude_code_version";
-    init && value["claude_code_version"].is_null() && value.as_object().is_some_and(|map| map.keys().any(release))
 }
 
 /// A small log of an agent's events.

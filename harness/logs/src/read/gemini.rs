@@ -67,7 +67,8 @@ impl Gemini {
             }
             "result" => match outcome(value) {
                 Some(found) => {
-                    let said = flat_text(&value["error"]["message"]).unwrap_or_else(|| text(value, "status").to_owned());
+                    let said =
+                        flat_text(&value["error"]["message"]).unwrap_or_else(|| text(value, "status").to_owned());
                     sink.note(Note::Result { ok: found.ok, aborted: false, text: said });
                 }
                 None => sink.note(Note::Unclear { session, kind: kind.to_owned() }),

@@ -20,19 +20,53 @@ pub struct Outcome {
 const WITHIN: [&str; 9] = ["data", "result", "params", "payload", "turn", "run", "response", "message", "event"];
 const CODES: [&str; 7] = ["exitCode", "exit_code", "exitStatus", "exit_status", "returncode", "returnCode", "rc"];
 const STATES: [&str; 12] = [
-    "status", "subtype", "state", "outcome", "stopReason", "stop_reason", "finish_reason", "finishReason", "reason",
-    "resultType", "conclusion", "verdict",
+    "status",
+    "subtype",
+    "state",
+    "outcome",
+    "stopReason",
+    "stop_reason",
+    "finish_reason",
+    "finishReason",
+    "reason",
+    "resultType",
+    "conclusion",
+    "verdict",
 ];
 /// Parts of words that say that it failed.
 const FAILS: [&str; 16] = [
-    "error", "fail", "fatal", "crash", "panic", "timeout", "timed_out", "timed-out", "kill", "refus", "denied", "reject",
-    "max_t", "budget", "limit", "invalid",
+    "error",
+    "fail",
+    "fatal",
+    "crash",
+    "panic",
+    "timeout",
+    "timed_out",
+    "timed-out",
+    "kill",
+    "refus",
+    "denied",
+    "reject",
+    "max_t",
+    "budget",
+    "limit",
+    "invalid",
 ];
 /// Parts of words that say that somebody stopped it.
 const STOPS: [&str; 4] = ["cancel", "abort", "interrupt", "stopped"];
 /// Words that say that it went well.
 const GOODS: [&str; 12] = [
-    "success", "succeeded", "successful", "completed", "complete", "ok", "done", "finished", "end_turn", "stop", "passed",
+    "success",
+    "succeeded",
+    "successful",
+    "completed",
+    "complete",
+    "ok",
+    "done",
+    "finished",
+    "end_turn",
+    "stop",
+    "passed",
     "stop_sequence",
 ];
 
@@ -125,7 +159,8 @@ fn words(value: &Value) -> String {
     };
     let within = || WITHIN.iter().map(|key| &value[key]).filter(|inner| inner.is_object());
     let said = error(value).or_else(|| within().find_map(error));
-    let said = said.or_else(|| ["message", "result", "finalText", "text", "summary"].iter().find_map(|key| some(value, key)));
+    let said =
+        said.or_else(|| ["message", "result", "finalText", "text", "summary"].iter().find_map(|key| some(value, key)));
     let said = said.or_else(|| Some(flat(&value["message"]["content"])).filter(|text| !text.is_empty()));
     let code = || {
         let code = |of: &Value| CODES.iter().find_map(|key| of[key].as_i64());

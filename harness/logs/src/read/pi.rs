@@ -100,7 +100,9 @@ impl Pi {
 pub fn is_event(value: &Value) -> bool {
     match text(value, "type") {
         "session" => value["cwd"].is_string() && value["id"].is_string(),
-        "agent_start" | "agent_end" | "turn_start" | "turn_end" => value["sessionID"].is_null() && value["sessionId"].is_null(),
+        "agent_start" | "agent_end" | "turn_start" | "turn_end" => {
+            value["sessionID"].is_null() && value["sessionId"].is_null()
+        }
         "message_start" | "message_end" => value["message"]["role"].is_string(),
         "message_update" => value["assistantMessageEvent"].is_object(),
         "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => value["toolCallId"].is_string(),

@@ -58,14 +58,44 @@ pub fn is_message(value: &Value) -> bool {
 
 /// Whether the agent sent what comes after these words; `None` if they do not tell.
 pub fn direction(before: &str) -> Option<bool> {
-    let low: String = before.chars().rev().take(60).collect::<Vec<_>>().into_iter().rev().collect::<String>().to_lowercase();
+    let low: String =
+        before.chars().rev().take(60).collect::<Vec<_>>().into_iter().rev().collect::<String>().to_lowercase();
     let ends = low.trim_end_matches([' ', ':', ']', ')', '|']);
     let has = |of: &[&str]| of.iter().any(|word| ends.ends_with(word));
     match () {
-        () if has(&["agent -> client", "agent→client", "agent->client", "from agent", "<-", "<<", "←", "<", "recv", "received", "stdout", "incoming"]) => {
+        () if has(&[
+            "agent -> client",
+            "agent→client",
+            "agent->client",
+            "from agent",
+            "<-",
+            "<<",
+            "←",
+            "<",
+            "recv",
+            "received",
+            "stdout",
+            "incoming",
+        ]) =>
+        {
             Some(true)
         }
-        () if has(&["client -> agent", "client→agent", "client->agent", "to agent", "->", ">>", "→", ">", "send", "sent", "sending", "stdin", "outgoing"]) => {
+        () if has(&[
+            "client -> agent",
+            "client→agent",
+            "client->agent",
+            "to agent",
+            "->",
+            ">>",
+            "→",
+            ">",
+            "send",
+            "sent",
+            "sending",
+            "stdin",
+            "outgoing",
+        ]) =>
+        {
             Some(false)
         }
         () => None,
@@ -119,8 +149,11 @@ impl Rpc {
         let words = words_of(method);
         let has = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
         let prompts = method == "session/prompt" || has(&["prompt"]) && !has(&["prompts", "list", "get"]);
-        let permission = has(&["permission", "permissions", "approval", "approve"]) && has(&["request", "requested", "approval"]);
-        let asks = permission || has(&["elicitation", "elicit"]) || has(&["input", "question"]) && has(&["request", "user", "ask"]);
+        let permission =
+            has(&["permission", "permissions", "approval", "approve"]) && has(&["request", "requested", "approval"]);
+        let asks = permission
+            || has(&["elicitation", "elicit"])
+            || has(&["input", "question"]) && has(&["request", "user", "ask"]);
         let is = match () {
             () if prompts => {
                 sink.note(Note::Prompt { session: session.clone(), by_client: true });
@@ -139,7 +172,11 @@ impl Rpc {
                     Asks::Questions(if asked.is_empty() { vec![calls::question_of(&line, params)] } else { asked })
                 };
                 if let Some(of) = of.clone().filter(|_| call.is_object()) {
-                    events.calls(calls::in_event(call).into_iter().filter(|(id, _)| *id == of).collect(), &session, sink);
+                    events.calls(
+                        calls::in_event(call).into_iter().filter(|(id, _)| *id == of).collect(),
+                        &session,
+                        sink,
+                    );
                 }
                 events.asked_by(name.clone(), &session, of, asks, sink);
                 Is::Ask
@@ -193,7 +230,9 @@ impl Rpc {
             }
             Is::Prompt => match outcome(value) {
                 Some(found) => sink.note(Note::Result { ok: found.ok, aborted: found.aborted, text: found.text }),
-                None => sink.note(Note::Unclear { session: request.session, kind: "the response to the prompt".to_owned() }),
+                None => {
+                    sink.note(Note::Unclear { session: request.session, kind: "the response to the prompt".to_owned() })
+                }
             },
             Is::Other => {
                 let said = some(&value["error"], "message").unwrap_or_default();
@@ -232,9 +271,13 @@ impl Rpc {
             () if has(&["turn", "run", "task"]) && has(&["started", "start", "begin"]) => {
                 sink.note(Note::Prompt { session, by_client: true });
             }
-            () if has(&["turn", "run", "task"]) && has(&["completed", "complete", "failed", "aborted", "end", "finished"]) => {
+            () if has(&["turn", "run", "task"])
+                && has(&["completed", "complete", "failed", "aborted", "end", "finished"]) =>
+            {
                 match (outcome(params), words.last().and_then(|word| super::outcome::of_word(word))) {
-                    (Some(found), _) => sink.note(Note::Result { ok: found.ok, aborted: found.aborted, text: found.text }),
+                    (Some(found), _) => {
+                        sink.note(Note::Result { ok: found.ok, aborted: found.aborted, text: found.text })
+                    }
                     (None, Some(how)) => {
                         sink.note(Note::Result { ok: how.is_ok(), aborted: how == Err(true), text: String::new() });
                     }
@@ -262,7 +305,8 @@ fn is_words(item: &Value) -> bool {
 
 /// The session of a message's parameters.
 fn session_of(params: &Value) -> String {
-    let id = ["sessionId", "session_id", "threadId", "thread_id", "conversationId"].iter().find_map(|key| some(params, key));
+    let id =
+        ["sessionId", "session_id", "threadId", "thread_id", "conversationId"].iter().find_map(|key| some(params, key));
     id.unwrap_or_else(|| MAIN.to_owned())
 }
 
@@ -272,9 +316,13 @@ fn reply(result: &Value, params: &Value) -> Reply {
     let chosen = some(outcome, "optionId").or_else(|| some(result, "decision")).or_else(|| some(result, "action"));
     let options = params["options"].as_array().into_iter().flatten();
     let kind = chosen.as_ref().and_then(|chosen| {
-        options.take(limits::LIST).find(|option| text(option, "optionId") == *chosen).map(|option| text(option, "kind").to_owned())
+        options
+            .take(limits::LIST)
+            .find(|option| text(option, "optionId") == *chosen)
+            .map(|option| text(option, "kind").to_owned())
     });
-    let said = format!("{} {} {}", kind.unwrap_or_default(), chosen.unwrap_or_default(), text(outcome, "outcome")).to_lowercase();
+    let said = format!("{} {} {}", kind.unwrap_or_default(), chosen.unwrap_or_default(), text(outcome, "outcome"))
+        .to_lowercase();
     let has = |of: &[&str]| of.iter().any(|word| said.contains(word));
     match () {
         () if has(&["reject", "den", "declin", "refus"]) => Reply::Denied,

@@ -95,6 +95,12 @@ impl Story {
             self.clock.undated = dated.is_none();
             self.clock.material_is = word.to_owned();
         }
+        if self.agent.kind == Kind::Other
+            && matches!(note, Note::Text { .. } | Note::Thinks { .. } | Note::Call { .. } | Note::Output { .. })
+        {
+            // what ended was a part of the run
+            (self.ending.result, self.ending.unclear) = (None, None);
+        }
         match note {
             Note::Agent { kind, release, form } => {
                 if kind != Kind::Program {
@@ -229,7 +235,9 @@ impl Story {
             }
             Note::Task { id, call, description, over } => {
                 let same = |of: &(String, Option<String>, String, u64)| {
-                    of.0 == id || call.is_some() && (of.1 == call || of.1.as_ref() == Some(&id)) || call.as_ref() == Some(&of.0)
+                    of.0 == id
+                        || call.is_some() && (of.1 == call || of.1.as_ref() == Some(&id))
+                        || call.as_ref() == Some(&of.0)
                 };
                 let known = self.tasks.iter().position(same).and_then(|place| self.tasks.remove(place));
                 if !over {

@@ -136,7 +136,10 @@ impl Report {
             writeln!(out, "  masked       {masked}")?;
         }
         if o["drafted"] != true {
-            writeln!(out, "no scenario: nothing in the log says why it would have hung; --guess drafts one all the same")?;
+            writeln!(
+                out,
+                "no scenario: nothing in the log says why it would have hung; --guess drafts one all the same"
+            )?;
             return out.flush();
         }
         let row = |row: &serde_json::Value| {

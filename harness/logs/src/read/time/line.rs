@@ -3,6 +3,7 @@
 //! Invariant: what may come before a time is a level, a name or a number that a logger writes there. A time in the middle
 //! of a sentence, or of a list of files, is not the line's.
 
+use super::front::{Part, decoration, escape, part};
 use super::shapes::{Found, HEAD_BYTES, Since, dated, ends, moment};
 use super::{LAST_SECOND, number_ms};
 
@@ -126,7 +127,8 @@ fn number(text: &str, opened: bool, named: bool) -> Option<Found> {
     let plus = text.len() - text.strip_prefix("T+").or_else(|| text.strip_prefix('+')).unwrap_or(text).len();
     let text = &text[plus..];
     let whole = text.bytes().take_while(u8::is_ascii_digit).count();
-    let fraction = text[whole..].strip_prefix(['.', ',']).map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let fraction =
+        text[whole..].strip_prefix(['.', ',']).map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
     let len = whole + if fraction > 0 { 1 + fraction } else { 0 };
     if whole == 0 || whole > 19 {
         return None;
@@ -188,115 +190,21 @@ fn tai64n(text: &str) -> Option<Found> {
     (seconds < LAST_SECOND).then_some(Found { ms, since: Since::Epoch, len: 25 })
 }
 
-/// How many bytes in front of a time are marks, blanks and colours, and whether a bracket is the last of them.
-fn decoration(text: &str) -> (usize, bool) {
-    let mut at = 0;
-    let mut opened = false;
-    while let Some(c) = text[at..].chars().next() {
-        if c == '\u{1b}' {
-            let Some(len) = escape(&text[at..]) else { break };
-            at += len;
-            continue;
-        }
-        // `@` and `+` belong to a time
-        if c.is_alphanumeric() || matches!(c, '@' | '+' | '<' | '/' | '.' | '$' | '%' | '_' | '\\' | '{' | '~' | '?' | '!') {
-            break;
-        }
-        opened = matches!(c, '[' | '(') || opened && c == ' ';
-        at += c.len_utf8();
-    }
-    (at, opened)
-}
-
-/// How many bytes an escape sequence of a terminal takes.
-fn escape(text: &str) -> Option<usize> {
-    let rest = text.strip_prefix('\u{1b}')?;
-    if let Some(csi) = rest.strip_prefix('[') {
-        let end = csi.bytes().position(|b| (0x40..=0x7e).contains(&b)).filter(|end| *end < 24)?;
-        return Some(2 + end + 1);
-    }
-    // `ESC _ bk;t=1777629600000 BEL`: up to the number
-    rest.strip_prefix("_bk;t=").map(|_| 7)
-}
-
-/// A part in front of a time.
-struct Part {
-    len: usize,
-    /// It is a level.
-    named: bool,
-}
-
-/// The levels of loggers.
-const LEVELS: [&str; 36] = [
-    "trace", "debug", "debu", "dbg", "info", "inf", "information", "notice", "note", "warn", "warning", "wrn", "error", "erro",
-    "err", "fatal", "fata", "ftl", "panic", "critical", "crit", "alert", "emerg", "verbose", "silly", "http", "log", "success",
-    "severe", "fine", "finer", "finest", "config", "trc", "i", "d",
-];
-
-/// What a logger writes in front of a time: a level, a name with a bar, a priority, a stream's name, an address.
-fn part(text: &str) -> Option<Part> {
-    let plain = |len: usize| Some(Part { len, named: false });
-    // syslog's priority: `<34>`, `<34>1 `
-    if let Some(rest) = text.strip_prefix('<') {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let rest = rest[digits..].strip_prefix('>').filter(|_| (1..=3).contains(&digits))?;
-        return plain(text.len() - rest.strip_prefix("1 ").unwrap_or(rest).len());
-    }
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | '#');
-    let len = text.find(|c: char| !is_word(c)).unwrap_or(text.len());
-    let (word, rest) = text.split_at(len);
-    if word.is_empty() || word.len() > 64 {
-        return None;
-    }
-    let low = word.to_ascii_lowercase();
-    if LEVELS.contains(&low.as_str()) {
-        // `INFO:root:`
-        let name = rest.strip_prefix(':').map_or(0, |rest| rest.find(|c: char| !is_word(c)).unwrap_or(0));
-        let name = if name > 0 && rest[1 + name..].starts_with(':') { 1 + name } else { 0 };
-        let first = word.as_bytes()[0].is_ascii_digit();
-        return Some(Part { len: len + name, named: true }).filter(|_| !first);
-    }
-    let bar = rest.trim_start_matches(' ');
-    // `agent-1  | `, `0|app  | `
-    if bar.starts_with('|') {
-        return plain(text.len() - bar.len() + 1);
-    }
-    // `1.2.3.4 - - [01/May/2026:10:00:00 +0000]`
-    let user = rest.split('[').next().unwrap_or_default();
-    if word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.') && user.len() < rest.len().min(40) {
-        return plain(len + user.len() + 1);
-    }
-    // `root - INFO - `
-    if rest.starts_with(" - ") {
-        return plain(len + 3);
-    }
-    // `agent[12]: `
-    if let Some(inner) = rest.strip_prefix('[') {
-        let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
-        return plain(len + digits + 2).filter(|_| digits > 0 && inner[digits..].starts_with("]:"));
-    }
-    // `12:M 01 May 2026 …`, as Redis writes it
-    if word.bytes().all(|b| b.is_ascii_digit())
-        && let Some(role) = rest.strip_prefix(':')
-        && role.len() > 2
-        && role.as_bytes()[0].is_ascii_uppercase()
-        && role.as_bytes()[1] == b' '
-    {
-        return plain(len + 3);
-    }
-    if matches!(low.as_str(), "stdout" | "stderr") && rest.starts_with([' ', ':', '\t']) {
-        return plain(len + 1);
-    }
-    // `job<TAB>step<TAB>time`
-    if let Some(tab) = text.find('\t').filter(|tab| *tab <= 64) {
-        return plain(tab + 1);
-    }
-    None
-}
-
 /// Names of a member that is a line's time.
 const NAMES: [&str; 13] = [
-    "time", "ts", "timestamp", "t", "@timestamp", "datetime", "asctime", "when", "date", "at", "eventtime", "log_time", "_time",
+    "time",
+    "ts",
+    "timestamp",
+    "t",
+    "@timestamp",
+    "datetime",
+    "asctime",
+    "when",
+    "date",
+    "at",
+    "eventtime",
+    "log_time",
+    "_time",
 ];
 
 /// The time of a line of members: `level=info ts=2026-05-01T10:00:00Z msg=…`.
@@ -304,9 +212,9 @@ fn member(head: &str) -> Option<(Found, usize)> {
     let bytes = head.as_bytes();
     for at in memchr::memchr2_iter(b'=', b':', bytes) {
         let quoted = head[..at].trim_end_matches(['"', '\'']);
-        let from = quoted.rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.'))).map_or(0, |place| {
-            place + quoted[place..].chars().next().map_or(1, char::len_utf8)
-        });
+        let from = quoted
+            .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.')))
+            .map_or(0, |place| place + quoted[place..].chars().next().map_or(1, char::len_utf8));
         let name = quoted[from..].to_ascii_lowercase();
         if !NAMES.contains(&name.as_str()) {
             continue;
@@ -345,49 +253,10 @@ fn epoch(text: &str) -> Option<Found> {
     Some(Found { ms, since, len })
 }
 
-/// Times of one log, one after the other: makes instants of clocks that begin again at midnight, and of dates without a
-/// year.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Clocks {
-    last: Option<(Since, u64)>,
-    /// What is added since a clock began again, in milliseconds.
-    turned: u64,
-    /// Two numbers are minutes and seconds.
-    of_run: Option<bool>,
-}
-
-const DAY_MS: u64 = 86_400_000;
-
-impl Clocks {
-    /// The instant of a time; `None` if it has another origin than those before it.
-    pub fn instant(&mut self, stamp: &Stamp<'_>) -> Option<u64> {
-        let mut ms = stamp.ms;
-        let mut since = stamp.since;
-        if since == Since::Either {
-            // `00:05` at the log's begin counts the run's minutes: hours would make silences longer than they were
-            let of_run = *self.of_run.get_or_insert(ms < 3_600_000);
-            (ms, since) = if of_run { (ms / 60, Since::Begin) } else { (ms, Since::Midnight) };
-        }
-        let turn = match since {
-            Since::Midnight => DAY_MS,
-            Since::Year => 365 * DAY_MS,
-            Since::Epoch | Since::Begin | Since::Either => 0,
-        };
-        let (of, last) = *self.last.get_or_insert((since, ms));
-        if of != since {
-            return None;
-        }
-        if last > ms && last - ms > turn / 2 {
-            self.turned = self.turned.saturating_add(turn);
-        }
-        self.last = Some((since, ms));
-        Some(ms.saturating_add(self.turned))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::time::Clocks;
 
     /// Each shape with `@` for the minute: at 0 and at 7 they are seven minutes apart.
     const SHAPES: &[&str] = &[
@@ -496,7 +365,9 @@ mod tests {
         ] {
             assert_eq!(find(line).map(|stamp| stamp.ms), at, "{line}");
         }
-        for (line, ms) in [("[   12.345678] x", 12_346), ("INFO[0420] x", 420_000), ("[+1.5s] x", 1_500), ("T+12.5 x", 12_500)] {
+        for (line, ms) in
+            [("[   12.345678] x", 12_346), ("INFO[0420] x", 420_000), ("[+1.5s] x", 1_500), ("T+12.5 x", 12_500)]
+        {
             assert_eq!(find(line).map(|stamp| (stamp.ms, stamp.since)), Some((ms, Since::Begin)), "{line}");
         }
         assert_eq!(find_member("{'time': '2027-03-04T14:07:10', 'msg': 'x'}").map(|s| s.ms), Some(1_804_169_230_000));
@@ -578,6 +449,9 @@ mod tests {
         assert_eq!(read(&["[00:05] x", "[09:05] x"]), [Some(5_000), Some(545_000)]);
         assert_eq!(read(&["[10:05] x", "[10:14] x"]), [Some(36_300_000), Some(36_840_000)]);
         // two origins
-        assert_eq!(read(&["10:00:00 x", "2026-05-01 10:00:00 x", "10:00:09 x"]), [Some(36_000_000), None, Some(36_009_000)]);
+        assert_eq!(
+            read(&["10:00:00 x", "2026-05-01 10:00:00 x", "10:00:09 x"]),
+            [Some(36_000_000), None, Some(36_009_000)]
+        );
     }
 }

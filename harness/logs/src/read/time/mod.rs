@@ -3,10 +3,13 @@
 //! Invariant: milliseconds since some origin; all instants of one log have the same origin. No text whatever makes a
 //! reader of times panic, or look further than a line's first bytes.
 
+mod clocks;
+mod front;
 mod line;
 mod shapes;
 
-pub use self::line::{Clocks, Stamp, find, find_member, stamped};
+pub use self::clocks::Clocks;
+pub use self::line::{Stamp, find, find_member, stamped};
 pub use self::shapes::Since;
 
 use serde_json::Value;
@@ -62,9 +65,11 @@ const FIRST_SECOND: u64 = 1_000_000_000;
 fn member(key: &str, value: &Value) -> Option<(u8, u64)> {
     let low: String = key.chars().take(40).collect::<String>().to_ascii_lowercase();
     // what began or will end at another time than the event's own
-    let other = ["start", "begin", "created", "expire", "reset", "until", "deadline", "birth", "updated", "due", "last"];
+    let other =
+        ["start", "begin", "created", "expire", "reset", "until", "deadline", "birth", "updated", "due", "last"];
     let named = ["timestamp", "datetime", "asctime", "time", "ts", "when", "clock", "stamp", "date", "instant"];
-    let named = named.iter().any(|name| low.contains(name)) && !low.contains("timeout") || matches!(low.as_str(), "t" | "at");
+    let named =
+        named.iter().any(|name| low.contains(name)) && !low.contains("timeout") || matches!(low.as_str(), "t" | "at");
     let named = named || low.ends_with("_at") || low.ends_with("At");
     let penalty = if other.iter().any(|word| low.contains(word)) { 2 } else { 0 };
     let rank = |known: bool| (if known { 0 } else { 1 }) + penalty;

@@ -13,8 +13,26 @@ pub(super) const HEAD_BYTES: usize = 240;
 
 /// Dates; of several that fit, the first. A day in front of a month, or behind it, is told by the numbers if it can be.
 const DATES: [&str; 20] = [
-    "Y-M-D", "Y/M/D", "Y.M.D", "Y年M月D日", "YMD", "Y-J", "Y-m-d", "Y/m/d", "d-B-Y", "d/B/Y", "d B Y", "d-B-y", "B d, Y", "B d Y",
-    "d.m.Y", "m/d/Y", "m-d-Y", "d.m.y", "y/M/D", "m/d/y",
+    "Y-M-D",
+    "Y/M/D",
+    "Y.M.D",
+    "Y年M月D日",
+    "YMD",
+    "Y-J",
+    "Y-m-d",
+    "Y/m/d",
+    "d-B-Y",
+    "d/B/Y",
+    "d B Y",
+    "d-B-y",
+    "B d, Y",
+    "B d Y",
+    "d.m.Y",
+    "m/d/Y",
+    "m-d-Y",
+    "d.m.y",
+    "y/M/D",
+    "m/d/y",
 ];
 /// Dates without a year, which only count with a clock of seconds after them.
 const YEARLESS: [&str; 4] = ["B d", "d B", "M-D", "M/D"];
@@ -27,7 +45,17 @@ const CLOCKS: [&str; 2] = ["h:I:S", "h:I"];
 /// Clocks that only count after a date.
 const DATED_CLOCKS: [&str; 4] = ["HIS", "H-I-S", "H.I.S", "HI"];
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
 ];
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
@@ -406,6 +434,9 @@ fn year_after(text: &str) -> Option<u64> {
 pub(super) fn ends(text: &str) -> bool {
     match text.chars().next() {
         None => true,
-        Some(c) => !c.is_alphanumeric() && !(matches!(c, ':' | '.' | '/' | '-') && text[1..].starts_with(|c: char| c.is_ascii_digit())),
+        Some(c) => {
+            !c.is_alphanumeric()
+                && !(matches!(c, ':' | '.' | '/' | '-') && text[1..].starts_with(|c: char| c.is_ascii_digit()))
+        }
     }
 }
