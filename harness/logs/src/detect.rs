@@ -4,7 +4,7 @@
 
 use crate::format::Format;
 use crate::lines::Elements;
-use crate::read::{RECOGNISED, events, pi};
+use crate::read::{RECOGNISED, alike, events, pi};
 use serde_json::Value;
 
 /// How much of a log is looked at.
@@ -36,9 +36,9 @@ impl Votes {
         for line in lines.take(VOTERS) {
             let value = of_json(line);
             if let Some(value) = &value {
-                votes.own += u32::from(events::is_claudes_own(value));
-                votes.foreign += u32::from(events::is_foreign(value));
-                votes.others_release += u32::from(events::names_another(value));
+                votes.own += u32::from(alike::is_claudes_own(value));
+                votes.foreign += u32::from(alike::is_foreign(value));
+                votes.others_release += u32::from(alike::names_another(value));
             }
             match value.map_or_else(|| of_text(line), |value| of_value(&value)) {
                 Some(format) => votes.each[format as usize] += 1,
@@ -305,7 +305,7 @@ pub fn of_value(value: &Value) -> Option<Format> {
         {
             return Some(Format::ClaudeTranscript);
         }
-        "system" | "result" if events::is_foreign(value) => return Some(Format::Events),
+        "system" | "result" if alike::is_foreign(value) => return Some(Format::Events),
         "system"
         | "assistant"
         | "user"

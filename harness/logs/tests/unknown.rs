@@ -158,6 +158,24 @@ const CASES: &[Case] = &[
         "",
     ),
     (
+        "a part of the run that ended, and what came after it",
+        &[
+            r#"{"type":"session.start","data":{"sessionId":"s"}}"#,
+            r#"{"type":"task.completed","data":{"status":"completed"}}"#,
+            r#"{"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"bash","arguments":{"command":"npm start"}}}"#,
+        ],
+        Verdict::EndedOpen,
+        Some("B5"),
+        "npm start",
+    ),
+    (
+        "a turn that failed, in another agent's words for it",
+        &[r#"{"type":"turn.started"}"#, r#"{"type":"turn.completed","status":"failed","error":{"message":"no model"}}"#],
+        Verdict::Failed,
+        None,
+        "no model",
+    ),
+    (
         "a permission that nobody gave",
         &[
             r#"{"type":"session.start","data":{"sessionId":"s"}}"#,

@@ -62,6 +62,59 @@ fn people_read_the_same() {
     assert!(err.contains("\nhung\n") && err.contains("you say that it hung"), "{err}");
 }
 
+/// A log that hangs for a reason that it does not give.
+const STILL: &str = "[10:00:00] agent: compiling\n[10:15:00] agent: no output for 900s, killing it\n";
+
+#[test]
+fn nothing_is_drafted_for_a_guess() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = written(folder.path(), "still.log", STILL);
+    let file = folder.path().join("still.toml");
+    let (code, out, err) = rehang(&["import", &log, "--out", &file.to_string_lossy()]);
+    assert!(code == Some(0) && out.contains("hung") && out.contains("no scenario: "), "{out}{err}");
+    assert!(!file.exists(), "a scenario was written");
+    let (code, is) = json(&["import", &log, "--json"]);
+    assert_eq!((code, &is["verdict"], &is["silent_ms"]), (Some(0), &"hung".into(), &900_000.into()));
+    assert_eq!((&is["scenario"], &is["mechanism"]), (&Value::Null, &Value::Null));
+    let (code, is) = json(&["import", &log, "--json", "--guess"]);
+    assert!(code == Some(0) && is["scenario"].as_str().is_some_and(|text| text.contains("agent: compiling")), "{is}");
+    let (code, _, err) = rehang(&["reproduce", &log]);
+    assert!(code == Some(2) && err.contains("import --guess"), "{err}");
+}
+
+/// What a log says that it waits for is played with the step that the format has for it, and both arms do what they must.
+#[test]
+fn a_draft_waits_for_what_the_log_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rpc = |id: u32, method: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{\"sessionId\":\"a\",\"title\":\"push\"}}}}\n"
+        )
+    };
+    let bash = |line: &str| {
+        format!(
+            "{}\n{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Bash\",\"input\":{{\"command\":\"{line}\"}}}}]}},\"session_id\":\"s\"}}\n",
+            r#"{"type":"system","subtype":"init","session_id":"s","tools":["Bash"],"claude_code_version":"2.0.77"}"#
+        )
+    };
+    let silent = "{\"type\":\"user.message\",\"at\":\"2027-01-02T03:04:05Z\"}\n{\"type\":\"heartbeat\",\"at\":\"2027-01-02T03:24:05Z\"}\n";
+    for (name, log, mechanism, step) in [
+        ("server", "10:00:00 start\n10:00:01 MCP server db: connecting\n".to_owned(), "X1", "receive ="),
+        ("log-in", "10:00:00 start\n10:00:01 Enter the code ABCD at https://x.example\n".to_owned(), "X4", "listen ="),
+        ("lock", "10:00:00 start\n10:00:01 waiting for lock on the index\n".to_owned(), "R2", "take-lock ="),
+        ("database", "10:00:00 start\n10:00:01 database is locked\n".to_owned(), "R1", "database = true"),
+        ("fetch", "10:00:00 start\n10:00:01 checking for updates\n".to_owned(), "X6", "fetch ="),
+        ("model", silent.to_owned(), "M1", "fetch ="),
+        ("host", rpc(1, "session/prompt") + &rpc(2, "session/request_permission"), "P3", "read-stdin"),
+        ("flock", bash("flock /tmp/x make"), "R2", "take-lock ="),
+    ] {
+        let log = written(folder.path(), name, &log);
+        let (code, is) = json(&["import", &log, "--json"]);
+        assert_eq!((code, &is["mechanism"], &is["does_the_same"]), (Some(0), &mechanism.into(), &true.into()), "{is}");
+        assert!(is["scenario"].as_str().is_some_and(|text| text.contains(step)), "{is}");
+    }
+}
+
 #[test]
 fn text_that_is_nobodys_log_is_bad_input() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,6 +3,7 @@
 //! Invariant: a reader keeps little state of its own, bounded; it never fails. What it cannot use is counted in
 //! [`crate::Took`].
 
+pub mod alike;
 pub mod calls;
 pub mod cast;
 pub mod claude;

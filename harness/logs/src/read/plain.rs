@@ -6,11 +6,11 @@
 
 use super::claude::Claude;
 use super::codex::Codex;
-use super::events::{self, Events};
+use super::events::Events;
 use super::gemini::Gemini;
 use super::opencode::Opencode;
 use super::pi::Pi;
-use super::{Sink, cast, time};
+use super::{Sink, alike, cast, time};
 use crate::Format;
 use crate::detect::of_value;
 use crate::note::{Form, Kind, Note};
@@ -107,7 +107,7 @@ impl Plain {
     /// An event of an agent; whether it is one.
     fn event(&mut self, value: &Value, sink: &mut Sink<'_>) -> bool {
         let format = of_value(value);
-        self.owned |= events::is_claudes_own(value);
+        self.owned |= alike::is_claudes_own(value);
         self.foreign |= format == Some(Format::Events);
         match format {
             // another agent's, which is like Claude Code's

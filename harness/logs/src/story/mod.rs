@@ -95,6 +95,12 @@ impl Story {
             self.clock.undated = dated.is_none();
             self.clock.material_is = word.to_owned();
         }
+        if self.agent.kind == Kind::Other
+            && matches!(note, Note::Text { .. } | Note::Thinks { .. } | Note::Call { .. } | Note::Output { .. })
+        {
+            // what ended was a part of the run
+            (self.ending.result, self.ending.unclear) = (None, None);
+        }
         match note {
             Note::Agent { kind, release, form } => {
                 if kind != Kind::Program {

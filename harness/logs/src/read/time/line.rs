@@ -3,6 +3,7 @@
 //! Invariant: what may come before a time is a level, a name or a number that a logger writes there. A time in the middle
 //! of a sentence, or of a list of files, is not the line's.
 
+use super::front::{Part, decoration, escape, part};
 use super::shapes::{Found, HEAD_BYTES, Since, dated, ends, moment};
 use super::{LAST_SECOND, number_ms};
 
@@ -189,147 +190,6 @@ fn tai64n(text: &str) -> Option<Found> {
     (seconds < LAST_SECOND).then_some(Found { ms, since: Since::Epoch, len: 25 })
 }
 
-/// How many bytes in front of a time are marks, blanks and colours, and whether a bracket is the last of them.
-fn decoration(text: &str) -> (usize, bool) {
-    let mut at = 0;
-    let mut opened = false;
-    while let Some(c) = text[at..].chars().next() {
-        if c == '\u{1b}' {
-            let Some(len) = escape(&text[at..]) else { break };
-            at += len;
-            continue;
-        }
-        // `@` and `+` belong to a time
-        if c.is_alphanumeric()
-            || matches!(c, '@' | '+' | '<' | '/' | '.' | '$' | '%' | '_' | '\\' | '{' | '~' | '?' | '!')
-        {
-            break;
-        }
-        opened = matches!(c, '[' | '(') || opened && c == ' ';
-        at += c.len_utf8();
-    }
-    (at, opened)
-}
-
-/// How many bytes an escape sequence of a terminal takes.
-fn escape(text: &str) -> Option<usize> {
-    let rest = text.strip_prefix('\u{1b}')?;
-    if let Some(csi) = rest.strip_prefix('[') {
-        let end = csi.bytes().position(|b| (0x40..=0x7e).contains(&b)).filter(|end| *end < 24)?;
-        return Some(2 + end + 1);
-    }
-    // `ESC _ bk;t=1777629600000 BEL`: up to the number
-    rest.strip_prefix("_bk;t=").map(|_| 7)
-}
-
-/// A part in front of a time.
-struct Part {
-    len: usize,
-    /// It is a level.
-    named: bool,
-}
-
-/// The levels of loggers.
-const LEVELS: [&str; 36] = [
-    "trace",
-    "debug",
-    "debu",
-    "dbg",
-    "info",
-    "inf",
-    "information",
-    "notice",
-    "note",
-    "warn",
-    "warning",
-    "wrn",
-    "error",
-    "erro",
-    "err",
-    "fatal",
-    "fata",
-    "ftl",
-    "panic",
-    "critical",
-    "crit",
-    "alert",
-    "emerg",
-    "verbose",
-    "silly",
-    "http",
-    "log",
-    "success",
-    "severe",
-    "fine",
-    "finer",
-    "finest",
-    "config",
-    "trc",
-    "i",
-    "d",
-];
-
-/// What a logger writes in front of a time: a level, a name with a bar, a priority, a stream's name, an address.
-fn part(text: &str) -> Option<Part> {
-    let plain = |len: usize| Some(Part { len, named: false });
-    // syslog's priority: `<34>`, `<34>1 `
-    if let Some(rest) = text.strip_prefix('<') {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let rest = rest[digits..].strip_prefix('>').filter(|_| (1..=3).contains(&digits))?;
-        return plain(text.len() - rest.strip_prefix("1 ").unwrap_or(rest).len());
-    }
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | '#');
-    let len = text.find(|c: char| !is_word(c)).unwrap_or(text.len());
-    let (word, rest) = text.split_at(len);
-    if word.is_empty() || word.len() > 64 {
-        return None;
-    }
-    let low = word.to_ascii_lowercase();
-    if LEVELS.contains(&low.as_str()) {
-        // `INFO:root:`
-        let name = rest.strip_prefix(':').map_or(0, |rest| rest.find(|c: char| !is_word(c)).unwrap_or(0));
-        let name = if name > 0 && rest[1 + name..].starts_with(':') { 1 + name } else { 0 };
-        let first = word.as_bytes()[0].is_ascii_digit();
-        return Some(Part { len: len + name, named: true }).filter(|_| !first);
-    }
-    let bar = rest.trim_start_matches(' ');
-    // `agent-1  | `, `0|app  | `
-    if bar.starts_with('|') {
-        return plain(text.len() - bar.len() + 1);
-    }
-    // `1.2.3.4 - - [01/May/2026:10:00:00 +0000]`
-    let user = rest.split('[').next().unwrap_or_default();
-    if word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.') && user.len() < rest.len().min(40) {
-        return plain(len + user.len() + 1);
-    }
-    // `root - INFO - `
-    if rest.starts_with(" - ") {
-        return plain(len + 3);
-    }
-    // `agent[12]: `
-    if let Some(inner) = rest.strip_prefix('[') {
-        let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
-        return plain(len + digits + 2).filter(|_| digits > 0 && inner[digits..].starts_with("]:"));
-    }
-    // `12:M 01 May 2026 …`, as Redis writes it
-    if word.bytes().all(|b| b.is_ascii_digit())
-        && let Some(role) = rest.strip_prefix(':')
-        && role.len() > 2
-        && role.as_bytes()[0].is_ascii_uppercase()
-        && role.as_bytes()[1] == b' '
-    {
-        return plain(len + 3);
-    }
-    if matches!(low.as_str(), "stdout" | "stderr") && rest.starts_with([' ', ':', '\t']) {
-        return plain(len + 1);
-    }
-    // `job<TAB>step<TAB>time`
-    if let Some(tab) = text.find('\t').filter(|tab| *tab <= 64) {
-        return plain(tab + 1);
-    }
-    None
-}
-
 /// Names of a member that is a line's time.
 const NAMES: [&str; 13] = [
     "time",
@@ -393,49 +253,10 @@ fn epoch(text: &str) -> Option<Found> {
     Some(Found { ms, since, len })
 }
 
-/// Times of one log, one after the other: makes instants of clocks that begin again at midnight, and of dates without a
-/// year.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Clocks {
-    last: Option<(Since, u64)>,
-    /// What is added since a clock began again, in milliseconds.
-    turned: u64,
-    /// Two numbers are minutes and seconds.
-    of_run: Option<bool>,
-}
-
-const DAY_MS: u64 = 86_400_000;
-
-impl Clocks {
-    /// The instant of a time; `None` if it has another origin than those before it.
-    pub fn instant(&mut self, stamp: &Stamp<'_>) -> Option<u64> {
-        let mut ms = stamp.ms;
-        let mut since = stamp.since;
-        if since == Since::Either {
-            // `00:05` at the log's begin counts the run's minutes: hours would make silences longer than they were
-            let of_run = *self.of_run.get_or_insert(ms < 3_600_000);
-            (ms, since) = if of_run { (ms / 60, Since::Begin) } else { (ms, Since::Midnight) };
-        }
-        let turn = match since {
-            Since::Midnight => DAY_MS,
-            Since::Year => 365 * DAY_MS,
-            Since::Epoch | Since::Begin | Since::Either => 0,
-        };
-        let (of, last) = *self.last.get_or_insert((since, ms));
-        if of != since {
-            return None;
-        }
-        if last > ms && last - ms > turn / 2 {
-            self.turned = self.turned.saturating_add(turn);
-        }
-        self.last = Some((since, ms));
-        Some(ms.saturating_add(self.turned))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::time::Clocks;
 
     /// Each shape with `@` for the minute: at 0 and at 7 they are seven minutes apart.
     const SHAPES: &[&str] = &[

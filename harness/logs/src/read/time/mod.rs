@@ -3,10 +3,13 @@
 //! Invariant: milliseconds since some origin; all instants of one log have the same origin. No text whatever makes a
 //! reader of times panic, or look further than a line's first bytes.
 
+mod clocks;
+mod front;
 mod line;
 mod shapes;
 
-pub use self::line::{Clocks, Stamp, find, find_member, stamped};
+pub use self::clocks::Clocks;
+pub use self::line::{Stamp, find, find_member, stamped};
 pub use self::shapes::Since;
 
 use serde_json::Value;
