@@ -207,7 +207,8 @@ pub fn of(view: &View<'_>) -> Graph {
     }
     graph.closed = closed(&graph);
     // who is ended by somebody beside or above it is not closed in, nor is who waits for it
-    let ended = graph.closed.iter().flatten().filter_map(|pid| Some((*pid, ways::ender(view, *pid)?)));
+    let ender = |pid: Pid| ways::by_timeout(view, view.process(pid)?).or_else(|| ways::ender(view, pid));
+    let ended = graph.closed.iter().flatten().filter_map(|pid| Some((*pid, ender(*pid)?)));
     let ended: Vec<Edge> = ended
         .map(|(from, way)| Edge { from, to: To::Outside(way.words()), over: Over::Signal, which: String::new() })
         .collect();

@@ -18,6 +18,7 @@ mod at_pipes;
 mod at_runs;
 mod at_view;
 mod at_waits;
+mod at_ways;
 
 /// Two looks, a second apart, at the same tree, unless a test changes the second one.
 struct Look {
@@ -481,8 +482,7 @@ fn time_alone() {
         Waiting never-ends B5 (Likely): sleep (11) sleeps without an end
         ends: kill 11
         because: its time limit is none
-          sleep (11) → nobody: time
-          closed in: [[11]]
+          sleep (11) → whoever ends it: time
           - sleep (11) sleeps, 0 % of a core, 1m old: sleep
             - nanosleep, 366d
     "#]]);
@@ -500,7 +500,7 @@ fn time_alone() {
         Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself
         ends: kill 11
         because: it was started to follow
-          tail (11) → nobody: time
+          tail (11) → whoever ends it: time
           tail (11) is Alive: has a timer
           - tail (11) sleeps, 0 % of a core, 1m old: tail -f log
             - nanosleep, 900ms
@@ -646,7 +646,7 @@ fn processes_that_come_and_go_are_work() {
         ends: nothing needs to: it works
         because: a script that tries again and again, without an end, looks the same
           sh (11) is Alive: works
-          true (13) is Alive: works
+          true (13) is Alive: sleeps for a time
           - sh (11) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
             - 1 more child (--tree shows them)

@@ -125,17 +125,7 @@ pub fn awaits_signals(process: &Process) -> bool {
 /// and kills then, a process above it that looks again and again and may have a limit.
 pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
     let subject = view.process(pid)?;
-    // what is above whoever looks as well ends the look too, and says nothing of what is looked at
-    let common = above_reader(view);
-    let apart = view.after.processes().filter(|process| !common.contains(&process.pid));
-    let timeouts = apart.filter_map(|process| Some((process, Timeout::of(process)?)));
-    let by_timeout = timeouts
-        .filter(|(process, timeout)| timeout.reaches(view, process, subject))
-        .filter_map(|(process, timeout)| {
-            Some(Way::new(view.name(process.pid).to_string(), Some(timeout.left_ms(view, process)?)))
-        })
-        .filter(Way::is_soon)
-        .min_by_key(|way| way.left_ms);
+    let by_timeout = by_timeout(view, subject).filter(Way::is_soon);
     if by_timeout.is_some() {
         return by_timeout;
     }
@@ -159,6 +149,19 @@ pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
         }
         Some(Way::new(format!("{}, which has a timer and may end it", view.name(*above)), way.left_ms))
     })
+}
+
+/// The `timeout` that will end a process soonest. What is above whoever looks as well ends the look too, and says nothing of
+/// what is looked at.
+pub fn by_timeout(view: &View<'_>, subject: &Process) -> Option<Way> {
+    let common = above_reader(view);
+    let apart = view.after.processes().filter(|process| !common.contains(&process.pid));
+    let timeouts = apart.filter_map(|process| Some((process, Timeout::of(process)?)));
+    let reaching = timeouts.filter(|(process, timeout)| timeout.reaches(view, process, subject));
+    let ways = reaching.filter_map(|(process, timeout)| {
+        Some(Way::new(view.name(process.pid).to_string(), Some(timeout.left_ms(view, process)?)))
+    });
+    ways.min_by_key(|way| way.left_ms)
 }
 
 /// Whoever looks, and all above it.

@@ -24,6 +24,14 @@ impl Found<'_, '_> {
         self.edges.insert(Edge { from: self.process.pid, to, over, which: which.into() });
     }
 
+    /// A wait without an end: outside of a run that should end, it is meant so, and somebody ends it one day.
+    fn never(&mut self, over: Over) {
+        match self.view.is_of_a_run(self.process.pid) {
+            true => self.add(To::Nobody, over, ""),
+            false => self.add(To::Outside("whoever ends it".to_owned()), over, ""),
+        }
+    }
+
     fn alive(&mut self, why: impl Into<String>) {
         self.alive.get_or_insert(why.into());
     }
@@ -127,7 +135,7 @@ impl Found<'_, '_> {
             }
             On::Signal => match run::handles_signals(process) || run::is_sigwait(wait) {
                 true => self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, ""),
-                false => self.add(To::Nobody, Over::Signal, ""),
+                false => self.never(Over::Signal),
             },
             On::Hidden => self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, ""),
         }
@@ -294,7 +302,7 @@ impl Found<'_, '_> {
         }
         let finding = run::clock(self.view, self.process, wait);
         match finding.verdict {
-            _ if finding.signature == "never-ends" => self.add(To::Nobody, Over::Time, ""),
+            _ if finding.signature == "never-ends" => self.never(Over::Time),
             _ => self.alive(if finding.signature == "polling" { "looks again and again" } else { "sleeps for a time" }),
         }
     }

@@ -285,7 +285,12 @@ pub fn owes_answer(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option
         return None;
     }
     let hosts = view.other_end(process, zero, true);
-    let host = hosts.into_iter().find(|host| super::waits_for(view, *host, pid).1)?;
+    // who waits for its end waits for no answer
+    let reads = |host: &Pid| {
+        let host = view.process(*host);
+        host.is_some_and(|host| !view.waits(host).iter().any(|wait| matches!(wait.on, On::Child(_))))
+    };
+    let host = hosts.into_iter().find(|host| super::waits_for(view, *host, pid).1 && reads(host))?;
     let mut others = Vec::new();
     for wait in waits {
         match wait.on {

@@ -157,7 +157,8 @@ impl<'a> Rules<'_, 'a> {
             Object::Pipe { .. } | Object::Fifo { .. } => self.channel(process, wait, fd),
             Object::Socket { .. } => {
                 let socket = self.view.socket(fd)?;
-                (socket.family == crate::data::Family::Unix && socket.peer.is_some())
+                let is_queued = self.view.after.queued.contains_key(&socket.inode);
+                (socket.family == crate::data::Family::Unix && (socket.peer.is_some() || is_queued))
                     .then(|| self.channel(process, wait, fd))
                     .flatten()
             }

@@ -63,7 +63,8 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         }
         return Some(Finding::working(pid, "working", format!("{name} works: {percent} % of a core")));
     }
-    if view.turnover(pid) {
+    // that it came itself within the window is no work of its
+    if view.turnover(pid) && view.before.process(pid).is_some() {
         if let Some(finding) = super::loops::below(view, pid) {
             return Some(finding);
         }

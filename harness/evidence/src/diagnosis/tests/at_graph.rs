@@ -369,14 +369,14 @@ fn time_makes_a_process_alive_if_it_ends() {
     let again = sleeps(TimeLimit::LeftMs(5)).later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 1);
     expect![[r#"
         a sleep: one (11) is Alive: sleeps for a time
-        a sleep of a year: one (11) → nobody: time; closed in: [[11]]
+        a sleep of a year: one (11) → whoever ends it: time
         again and again: one (11) is Alive: looks again and again
         a loop's limit: one (11) is Alive: has a timer
         a loop's limit of a year: closed in: [[11]]
         a loop's limit from now: one (11) is Alive: has a timer
         a loop's limit of a year from now: closed in: [[11]]
         a loop without a limit: closed in: [[11]]
-        a poll of nothing: one (11) → nobody: time; closed in: [[11]]
+        a poll of nothing: one (11) → whoever ends it: time
         a poll of nothing for a time: one (11) is Alive: sleeps for a time
     "#]]
     .assert_eq(&all_shapes(vec![
@@ -404,9 +404,9 @@ fn the_other_calls_lead_outside_or_to_nobody() {
     let ioctl = tty(one(), 0, 1);
     let ioctl = calls(ioctl, "ioctl", Does::Ioctl { fd: 0, request: 0x5409 }, TimeLimit::Unknown);
     expect![[r#"
-        a signal: one (11) → nobody: signal; closed in: [[11]]
+        a signal: one (11) → whoever ends it: signal
         a signal that it handles: one (11) → whoever sends it a signal: signal
-        a handler of faults alone: one (11) → nobody: signal; closed in: [[11]]
+        a handler of faults alone: one (11) → whoever ends it: signal
         a FIFO: one (11) → whoever opens it: FIFO
         a file: one (11) is Alive: opens a file
         a lock of nobody in sight: one (11) → whoever holds it, who is not in sight: lock /f

@@ -94,8 +94,9 @@ fn a_device_is_waited_for_if_it_was_at_both_looks() {
         the later one: Waiting sleep - (Likely): x (11) sleeps (5ms) | time
         the earlier one: Waiting sleep - (Likely): x (11) sleeps (5ms) | time
         neither: Waiting sleep - (Likely): x (11) sleeps (5ms) | time
-        it is new: Working working - (Likely): x (11) works: processes below it come and go | nothing needs to: it works | a script that tries again and again, without an end, looks the same
-    "#]].assert_eq(&all_answers(vec![
+        it is new: Waiting disk - (Likely): x (11) waits for a disk or a network file system | the device's answer
+    "#]]
+    .assert_eq(&all_answers(vec![
         ("both", look(State::Disk, State::Disk)),
         ("the later one", look(State::Sleeping, State::Disk)),
         ("the earlier one", look(State::Disk, State::Sleeping)),
