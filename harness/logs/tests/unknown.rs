@@ -170,7 +170,10 @@ const CASES: &[Case] = &[
     ),
     (
         "a turn that failed, in another agent's words for it",
-        &[r#"{"type":"turn.started"}"#, r#"{"type":"turn.completed","status":"failed","error":{"message":"no model"}}"#],
+        &[
+            r#"{"type":"turn.started"}"#,
+            r#"{"type":"turn.completed","status":"failed","error":{"message":"no model"}}"#,
+        ],
         Verdict::Failed,
         None,
         "no model",
