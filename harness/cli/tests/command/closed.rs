@@ -19,7 +19,7 @@ const CALLS: [&[&str]; 19] = [
     &["score", "asks.toml", "--strategy", "none"],
     &["path", "question/row-diff", "--dir", "bin"],
     &["wrapper", "--list", "benign/text", "--", "sh", "-c", "claude -p go"],
-    &["import", "log.jsonl"],
+    &["import", "--guess", "log.jsonl"],
     &["export", "t.ndjson"],
     &["replay", "t.ndjson"],
     &["explain"],

@@ -135,7 +135,7 @@ fn is_ended(case: &Case, events: impl Iterator<Item = Value>) -> Result<(), Stri
         match event["event"].as_str() {
             Some("look") => look = event,
             Some("act") => {
-                acted |= event["does"] == "signal" && event["by"] == "guard-process" && event["done"] == true;
+                acted |= event["does"] == "signal" && event["done"] == true;
                 event["cause"].as_str().unwrap_or_default().clone_into(&mut cause);
             }
             Some("end") if cause == right && (event["code"] == ENDED || event["by"] == "guard-process" || acted) => {
