@@ -317,7 +317,7 @@ pub fn owes_answer(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option
     let (name, host_) = (view.name(pid), view.name(host));
     let ended = view.zombies(pid).next().is_some();
     let (what, subject) = match others.as_slice() {
-        [] if ended => (format!("nothing is under way for it: its child has ended"), pid),
+        [] if ended => ("nothing is under way for it: its child has ended".to_owned(), pid),
         [] => ("nothing is under way for it: no child, no connection".to_owned(), pid),
         [child, ..] => (format!("{}, its child, owes it one, and waits for a request", view.names(&others)), *child),
     };
