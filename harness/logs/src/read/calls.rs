@@ -239,7 +239,7 @@ fn does_itself(value: &Value) -> Option<Calls> {
     if key.starts_with("command") {
         return Some(of_tool(&name, &serde_json::json!({ "command": input })));
     }
-    let parsed = input.as_str().and_then(|text| parsed(text));
+    let parsed = input.as_str().and_then(parsed);
     let kind = text(value, "kind");
     // an editor's words for a command are its title
     if kind == "execute" && command_of(parsed.as_ref().unwrap_or(input)).is_none() {

@@ -89,7 +89,7 @@ fn member(key: &str, value: &Value) -> Option<(u8, u64)> {
             let ms = absolute(number)?;
             // a number of seconds may be anything
             let seconds = number < FIRST_SECOND as f64 * 1e2;
-            let is_time = named || !seconds && !sized || seconds && number.fract() != 0.0 && !sized;
+            let is_time = named || !(sized || seconds && number.fract() == 0.0);
             is_time.then_some((rank(named), ms))
         }
         Value::Object(_) if named => Some((rank(true), instant(value)?)),

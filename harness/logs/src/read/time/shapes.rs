@@ -435,8 +435,8 @@ pub(super) fn ends(text: &str) -> bool {
     match text.chars().next() {
         None => true,
         Some(c) => {
-            !c.is_alphanumeric()
-                && !(matches!(c, ':' | '.' | '/' | '-') && text[1..].starts_with(|c: char| c.is_ascii_digit()))
+            !(c.is_alphanumeric()
+                || matches!(c, ':' | '.' | '/' | '-') && text[1..].starts_with(|c: char| c.is_ascii_digit()))
         }
     }
 }
