@@ -197,8 +197,11 @@ impl Tracer<'_> {
         }
     }
 
-    /// A timerfd expires. `false` if no process has it any more.
+    /// A timerfd expires, unless it was closed: its descriptor may be another timerfd by now.
     pub fn expire_timerfd(&mut self, tag: u64) {
+        if !self.keep_timerfd(tag) {
+            return;
+        }
         let Some(timer) = self.timerfds.get_mut(&tag) else { return };
         let Some(schedule) = timer.schedule else { return };
         let (pid, fd) = timer.holder;
