@@ -44,7 +44,7 @@ const LINES: [(&str, usize); 26] = [
     ("supervise", 2_378),
     ("trace", 1_427),
     ("upstream", 1_879),
-    ("warp", 4_937),
+    ("warp", 4_940),
     ("wire", 6_008),
     ("words", 1_752),
     ("wrapper", 1_112),
