@@ -5,7 +5,8 @@
 //! sentence, what would end it, how sure that is, and the evidence. [`look`] does both, [`Glance`] too, for a program with
 //! an event loop; [`graph`] gives the wait-for graph as data. `docs/library.md` has a few lines to begin with.
 //!
-//! Invariant: nothing here changes what it looks at. No tracing, no signal, no descriptor of the other side is opened;
+//! Invariant: nothing here changes what it looks at. No tracing and no signal; to read the time limits of a socket, its
+//! descriptor is copied for a moment and nothing is done through it;
 //! a server is asked by GET requests only, and only if the caller allows it.
 
 pub mod data;
