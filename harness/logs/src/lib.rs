@@ -25,7 +25,6 @@ pub mod report;
 pub mod spin;
 pub mod stated;
 pub mod story;
-pub mod teardown;
 pub mod utf16;
 pub mod verdict;
 

@@ -6,7 +6,7 @@
 use crate::claims::{Claim, is_kill, of_printed};
 use crate::note::Kind;
 use crate::story::Story;
-use crate::teardown;
+use crate::story::teardown;
 use rehang_scenario::prompt;
 
 /// A claim and its line.

@@ -4,6 +4,9 @@
 
 use crate::data::{Does, Mode, Object, Pid, Process, State, Thread, TimeLimit, Watch};
 
+/// A wait longer than this has no end: `sleep infinity` gives 68 years and more.
+pub const NO_END_MS: u64 = 365 * 24 * 3_600_000;
+
 /// One wait of one thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wait {

@@ -4,9 +4,8 @@
 //! Invariants: what may not be read counts as a way; a time that is longer than [`LONG_MS`] does not keep a wait from being
 //! called a hang, since nobody waits for it, but it does keep a process from being closed in.
 
-use super::rules::run::NO_END_MS;
 use super::view::View;
-use super::waits::{On, Wait};
+use super::waits::{NO_END_MS, On, Wait};
 use crate::data::{Alarms, Object, Pid, Process, Signals, State, TimeLimit};
 use crate::kind;
 use rehang_words::text::duration;

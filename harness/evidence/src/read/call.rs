@@ -177,7 +177,7 @@ fn opens(process: &Process, tid: Pid, folder: i32, at: u64, reach: &Reach) -> Do
     let file = served::absolute(process.pid, folder, &path).and_then(|path| reach.mounts.walk(process.pid, &path).ok());
     let status = file.and_then(|file| mounts::remembered_at(&file));
     let fifo = status.is_some_and(|status| mounts::kind(&status) == FileType::Fifo);
-    Does::Open { path: Some(process::visible(&path)), fifo }
+    Does::Open { path: Some(rehang_words::text::visible(&path)), fifo }
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 //! Invariant: nothing is opened but files of /proc; of a descriptor's target only that is asked which the kernel knows
 //! by itself. What is not read before the limit of a reading counts as unread.
 
+use super::file::inode_of;
 use super::mounts::kind;
 use super::process::Stat;
 use super::{Reach, file};
 use crate::data::{Descriptor, Mode, Object, Pid, Watch};
+use rehang_words::text::visible;
 use rustix::fs::FileType;
 use std::fs;
 use std::ops::ControlFlow;
@@ -73,11 +75,6 @@ pub fn count(pid: Pid) -> u64 {
 pub fn channel_of(link: &Path) -> Option<u64> {
     let text = link.to_str()?;
     inode_of(text, "pipe:[").or_else(|| inode_of(text, "socket:["))
-}
-
-/// The inode in a link such as `pipe:[123]`.
-pub fn inode_of(link: &str, prefix: &str) -> Option<u64> {
-    link.strip_prefix(prefix)?.strip_suffix(']')?.parse().ok()
 }
 
 /// The number of the pseudo-terminal whose master a descriptor is.
@@ -162,7 +159,7 @@ fn process(info: &str) -> Object {
 
 fn object(pid: Pid, fd: i32, link: &Path, info: &str, reach: &Reach) -> Object {
     let plain = link.to_string_lossy();
-    let link = super::process::visible(&plain);
+    let link = visible(&plain);
     if let Some(inode) = inode_of(&link, "pipe:[") {
         return Object::Pipe { inode };
     }

@@ -1,8 +1,10 @@
-//! Reads files of /proc as a whole.
+//! Reads files of /proc as a whole, and its links.
 //!
 //! Invariant: the kernel is asked for more than it gives at once (a page, of a list), never for less: between two reads
 //! of one list it may change, and then a line after one that was removed is left out.
 
+use crate::data::Pid;
+use rehang_words::text::visible;
 use rustix::fs::{Mode, OFlags};
 use std::mem::MaybeUninit;
 
@@ -40,6 +42,27 @@ pub fn bytes(path: &str) -> rustix::io::Result<Vec<u8>> {
 pub fn text(path: &str) -> rustix::io::Result<String> {
     let bytes = bytes(path)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// What a link of /proc says, as it may be shown. The kernel knows it: no file system is asked.
+pub fn link(path: &str) -> Option<String> {
+    plain_link(path).map(|to| visible(&to))
+}
+
+/// The same as it is, for the kernel and not for a terminal.
+pub fn plain_link(path: &str) -> Option<String> {
+    std::fs::read_link(path).ok().map(|to| to.to_string_lossy().into_owned())
+}
+
+/// The inode in a link such as `pipe:[123]`.
+pub fn inode_of(link: &str, prefix: &str) -> Option<u64> {
+    link.strip_prefix(prefix)?.strip_suffix(']')?.parse().ok()
+}
+
+/// The inode of one of a process's namespaces; 0 if it may not be read.
+pub fn namespace(pid: Pid, kind: &str) -> u64 {
+    let link = link(&format!("/proc/{pid}/ns/{kind}")).unwrap_or_default();
+    inode_of(&link, &format!("{kind}:[")).unwrap_or(0)
 }
 
 #[cfg(test)]

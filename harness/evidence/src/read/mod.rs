@@ -369,10 +369,10 @@ fn unseen(snapshot: &mut Snapshot, all: &All, others: &BTreeSet<u64>) {
 
 fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>, reach: &Reach) -> bool {
     let Some(text) = link.to_str() else { return false };
-    if let Some(inode) = fds::inode_of(text, "pipe:[") {
+    if let Some(inode) = file::inode_of(text, "pipe:[") {
         return shared.contains(&Shared::Pipe(inode));
     }
-    if let Some(inode) = fds::inode_of(text, "socket:[") {
+    if let Some(inode) = file::inode_of(text, "socket:[") {
         return shared.contains(&Shared::Socket(inode));
     }
     if text.ends_with("/ptmx") {

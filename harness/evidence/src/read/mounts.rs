@@ -9,6 +9,7 @@
 
 use super::file;
 use crate::data::{Pid, Server};
+use rehang_words::text::visible;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -112,7 +113,6 @@ impl Mount {
 
     /// Its server, if it has one.
     pub fn server(&self) -> Option<Server> {
-        let visible = super::process::visible;
         (self.answers() != Answers::Kernel).then(|| Server {
             mount: visible(&self.at),
             kind: visible(&self.kind),
@@ -200,8 +200,8 @@ pub struct Mounts {
 impl Mounts {
     /// What a process sees. Those with the same namespace and the same root see the same.
     pub fn of(&self, pid: Pid) -> Rc<Table> {
-        let root = super::process::plain_link(&format!("/proc/{pid}/root")).unwrap_or_default();
-        let key = (super::process::namespace(pid, "mnt"), root);
+        let root = file::plain_link(&format!("/proc/{pid}/root")).unwrap_or_default();
+        let key = (file::namespace(pid, "mnt"), root);
         if let Some(table) = self.tables.borrow().get(&key).filter(|_| key.0 != 0) {
             return Rc::clone(table);
         }

@@ -2,8 +2,10 @@
 //!
 //! Invariant: every file is read whole or counts as unreadable; a process that ends meanwhile gives `None`.
 
+use super::file::{link, namespace};
 use super::{Reach, call, fds, file, prompt, served};
 use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
+use rehang_words::text::visible;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -310,24 +312,6 @@ fn words(cmdline: &[u8]) -> Vec<String> {
     let used = args.iter().rposition(|arg| !arg.is_empty()).map_or(0, |last| last + 1);
     args.truncate(used);
     args
-}
-
-/// What a link of /proc says. The kernel knows it: no file system is asked.
-fn link(path: &str) -> Option<String> {
-    plain_link(path).map(|to| visible(&to))
-}
-
-/// The same as it is, for the kernel and not for a terminal.
-pub(super) fn plain_link(path: &str) -> Option<String> {
-    fs::read_link(path).ok().map(|to| to.to_string_lossy().into_owned())
-}
-
-pub(super) use rehang_words::text::visible;
-
-/// The inode of one of a process's namespaces; 0 if it may not be read.
-pub(super) fn namespace(pid: Pid, kind: &str) -> u64 {
-    let link = link(&format!("/proc/{pid}/ns/{kind}")).unwrap_or_default();
-    fds::inode_of(&link, &format!("{kind}:[")).unwrap_or(0)
 }
 
 #[cfg(test)]

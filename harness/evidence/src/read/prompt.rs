@@ -67,7 +67,7 @@ fn found(heap: &[u8], begin: &[u8]) -> Option<String> {
         let end = text.iter().take(MAX_PROMPT).position(|byte| matches!(byte, 0 | b'\n' | b'\r'));
         let line = end.and_then(|end| std::str::from_utf8(&text[..end]).ok()).map(str::trim_end);
         if let Some(line) = line.filter(|line| !line.contains("%s")) {
-            return Some(super::process::visible(line));
+            return Some(rehang_words::text::visible(line));
         }
         at += offset + begin.len();
     }

@@ -3,7 +3,7 @@
 //! Invariant: a thread that may wait for something else than a server (a pipe, a lock, a clock) has none.
 
 use super::mounts::Mounts;
-use super::{fds, memory, process};
+use super::{fds, file, memory, process};
 use crate::data::{Call, Object, Pid, Process, Server, State};
 
 /// Where a call has the file that it is about.
@@ -92,8 +92,8 @@ pub fn absolute(pid: Pid, folder: i32, path: &str) -> Option<String> {
         return Some(path.to_owned());
     }
     let base = match folder {
-        libc::AT_FDCWD => process::plain_link(&format!("/proc/{pid}/cwd"))?,
-        folder => process::plain_link(&format!("/proc/{pid}/fd/{folder}"))?,
+        libc::AT_FDCWD => file::plain_link(&format!("/proc/{pid}/cwd"))?,
+        folder => file::plain_link(&format!("/proc/{pid}/fd/{folder}"))?,
     };
     // a folder that was removed has no place
     (base.starts_with('/') && !base.ends_with(" (deleted)")).then(|| format!("{base}/{path}"))

@@ -16,7 +16,7 @@ use crate::guess::{End, Guess, Hang, words};
 use crate::mask::Mask;
 use crate::note::{Asks, Kind};
 use crate::story::Story;
-use crate::teardown;
+use crate::story::teardown;
 use crate::verdict::Verdict;
 use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::text::duration;

@@ -10,8 +10,8 @@ use crate::limits;
 use crate::mask::Mask;
 use crate::note::{Calls, Form, Kind};
 use crate::spin;
+use crate::story::teardown;
 use crate::story::{Story, What};
-use crate::teardown;
 use rehang_scenario::turns::{Every, Step};
 use rehang_scenario::{Agent, Scenario, Span, Terminal};
 

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::spin;
 use crate::stated;
 use crate::story::Story;
-use crate::teardown;
+use crate::story::teardown;
 use crate::verdict::Said;
 use rehang_scenario::prompt;
 

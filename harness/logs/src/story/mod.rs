@@ -7,6 +7,7 @@ mod keep;
 mod output;
 mod parts;
 mod session;
+pub mod teardown;
 mod tree;
 
 pub use self::keep::kept;
@@ -20,7 +21,6 @@ use crate::limits;
 use crate::note::{Asks, Calls, Fork, Kind, Note, Reply};
 use crate::report::Took;
 use crate::spin;
-use crate::teardown;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What happened.

@@ -6,7 +6,7 @@ use super::{Edge, Over, To, is_reader, to};
 use crate::data::{Descriptor, Family, Object, Pid, Process, Signals, SocketState, State, TimeLimit};
 use crate::diagnosis::rules::{self, file, run};
 use crate::diagnosis::view::View;
-use crate::diagnosis::waits::{On, Wait};
+use crate::diagnosis::waits::{NO_END_MS, On, Wait};
 use crate::diagnosis::ways;
 use std::collections::BTreeSet;
 
@@ -280,7 +280,7 @@ impl Found<'_, '_> {
             return self.add(To::Outside("whoever shares its memory".to_owned()), Over::Thread, "");
         }
         match wait.limit {
-            TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < run::NO_END_MS => self.alive("has a timer"),
+            TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < NO_END_MS => self.alive("has a timer"),
             // it may have one
             TimeLimit::Unknown => self.add(To::Outside("what may not be read".to_owned()), Over::Thread, ""),
             _ => self.add(To::Process(process.pid), Over::Thread, ""),
@@ -294,7 +294,7 @@ impl Found<'_, '_> {
     fn clock(&mut self, wait: &Wait) {
         if wait.polled {
             if let TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) = wait.limit
-                && ms < run::NO_END_MS
+                && ms < NO_END_MS
             {
                 self.alive("has a timer");
             }

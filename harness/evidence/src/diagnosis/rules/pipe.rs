@@ -7,6 +7,7 @@ use super::{Rules, Wait, agent, best, daemon, end_it, fd_name, is_stopped, reads
 use crate::data::{Descriptor, End, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::waits::NO_END_MS;
 use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
 
@@ -254,7 +255,7 @@ fn sleeps(view: &View<'_>, pid: Pid) -> bool {
     let Some(process) = view.process(pid) else { return false };
     let waits = view.waits(process);
     let sleep = |wait: &Wait| {
-        let ends = matches!(wait.limit, TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < super::run::NO_END_MS);
+        let ends = matches!(wait.limit, TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < NO_END_MS);
         wait.on == super::On::Clock && !wait.polled && ends
     };
     !waits.is_empty() && waits.iter().all(sleep)

@@ -8,6 +8,7 @@ use crate::data::{Does, Object, Pid, Process, Signals, State, Thread, TimeLimit}
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::waits::NO_END_MS;
 use crate::kind;
 use rehang_words::text::duration;
 
@@ -20,8 +21,6 @@ const SPINS_SHARE: f64 = 0.8;
 const MOVES_BYTES: u64 = 4096;
 /// Calls without a result within the window that make a spin, together with that share of a core: a poll is cheap.
 const EMPTY_CALLS: u64 = 100;
-/// A wait longer than this has no end: `sleep infinity` gives 68 years and more.
-pub const NO_END_MS: u64 = 365 * 24 * 3_600_000;
 
 /// What a process is that uses a processor.
 pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {

@@ -2,7 +2,7 @@
 
 use super::graph::{Edge, Over, To};
 use super::*;
-use crate::diagnosis::rules::run::NO_END_MS;
+use crate::diagnosis::waits::NO_END_MS;
 
 fn one() -> Process {
     process(11, 10, "one")

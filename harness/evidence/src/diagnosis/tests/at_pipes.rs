@@ -73,10 +73,8 @@ fn a_writer_that_outlived_its_starter_holds_its_reader_hostage() {
     let pipeline = Look::of(vec![Process { ppid: 1, ..reader() }]).beside(to_it(stray()));
     let noisy = |look: Look| moves(look, 20, Io { written_bytes: 1, writes: 1, ..Io::default() });
     let naps = || Process { began_ns: 2_000_000_000, ..sleeps(process(20, 1, "sleep"), 90_000) };
-    let year = || Process {
-        began_ns: 2_000_000_000,
-        ..sleeps(process(20, 1, "sleep"), crate::diagnosis::rules::run::NO_END_MS)
-    };
+    let year =
+        || Process { began_ns: 2_000_000_000, ..sleeps(process(20, 1, "sleep"), crate::diagnosis::waits::NO_END_MS) };
     let both = || Process { began_ns: 2_000_000_000, ..reads(sleeps(process(20, 1, "sleep"), 90_000), 99) };
     let subreaper = |ppid, group_led, pgrp| Process { ppid, group_led, pgrp, ..stray() };
     let container = Look::of(vec![reader()]).beside(to_it(Process { ppid: 6, ..stray() }));

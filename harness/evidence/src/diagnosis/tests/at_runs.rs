@@ -1,7 +1,7 @@
 //! What works, spins, sleeps, is stopped or has nothing to wait for, row by row.
 
 use super::*;
-use crate::diagnosis::rules::run::NO_END_MS;
+use crate::diagnosis::waits::NO_END_MS;
 
 fn running(name: &str) -> Process {
     let thread = Thread { tid: 11, state: State::Running, call_read: true, ..Thread::default() };

@@ -5,7 +5,7 @@
 
 use super::{Reach, cut, folder, own, tail};
 use crate::data::{Agent, Process};
-use crate::read::process::visible;
+use rehang_words::text::visible;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 

@@ -2,8 +2,8 @@
 //!
 //! Invariant: they are cut off before the end is judged, and quoted: what they say happened after the run's own last words.
 
+use super::{Printed, Story};
 use crate::claims::{Claim, is_kill, of_printed};
-use crate::story::{Printed, Story};
 
 /// How many lines may come after the first that says so. A choice: a wrapper cleans up in a few.
 pub const LINES: usize = 6;
