@@ -109,9 +109,9 @@ fn handles_all(process: &Process) -> bool {
 }
 
 /// Whether it handles a signal by which programs wake each other: USR1, USR2, IO, a real-time signal. The first three of
-/// those belong to the C library; Node.js has its inspector at USR1.
+/// those belong to the C library; Node.js, and with it most agents, has its inspector at USR1.
 pub fn awaits_signals(process: &Process) -> bool {
-    let is_node = ["node", "bun", "MainThread"].contains(&process.comm.as_str());
+    let is_node = ["node", "bun", "MainThread"].contains(&process.comm.as_str()) || kind::of(process).is_some();
     let wakes = |signal: &i32| match *signal {
         libc::SIGUSR1 => !is_node,
         libc::SIGUSR2 | libc::SIGIO => true,
