@@ -1,5 +1,5 @@
-//! README and book: short enough, every link in them has its target, every scenario in them is one, every signature of a
-//! diagnosis is explained.
+//! README and book: short enough, every link in them has its target, every scenario in them is one, and every signature
+//! of a diagnosis is explained.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ fn every_scenario_of_the_book_is_one() {
 /// The signatures that a source of the diagnosis names where it makes a finding.
 fn signatures(source: &str) -> impl Iterator<Item = &str> {
     let made = ["Finding::hung(", "Finding::waiting(", "Finding::working("];
-    let calls = made.into_iter().flat_map(|made| source.split(made).skip(1));
+    let calls = made.into_iter().flat_map(move |made| source.split(made).skip(1));
     let second = calls.filter_map(|call| call.split_once(',')?.1.trim_start().strip_prefix('"'));
     second.filter_map(|rest| rest.split('"').next())
 }
