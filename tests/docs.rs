@@ -127,6 +127,26 @@ fn every_signature_is_explained_on_a_page() {
 }
 
 #[test]
+fn the_table_of_limits_is_guards_own() {
+    use rehang_evidence::diagnosis::Sure;
+    use rehang_strategy::guard::{standing::LIMITS, times::Times};
+    let page = std::fs::read_to_string(root().join("docs/guard.md")).expect("the page of guard");
+    let lines = page.lines().filter(|line| line.contains("| the agent |") || line.contains("| a process below it |"));
+    let said: Vec<String> = lines.map(|line| cells(line, 3)).collect();
+    let row = |limit: &rehang_strategy::guard::standing::Limit| {
+        let certain = if limit.sure == Sure::Certain { ", certain" } else { "" };
+        let of = if limit.root { "the agent" } else { "a process below it" };
+        format!("`{}`{certain} | {of} | {}", limit.signature, limit.after.span(&Times::default()))
+    };
+    assert_eq!(said, LIMITS.iter().map(row).collect::<Vec<_>>());
+}
+
+/// The first cells of a table's line.
+fn cells(line: &str, count: usize) -> String {
+    line.trim_start_matches("| ").split(" | ").take(count).collect::<Vec<_>>().join(" | ")
+}
+
+#[test]
 fn every_picture_has_a_text_and_fetches_nothing() {
     let mut pictures = 0;
     for (path, text) in pages() {
