@@ -221,7 +221,12 @@ impl Found<'_, '_> {
     fn ends(&mut self, fd: &Descriptor, reads: bool, over: Over, which: &str, own: bool) {
         let others = self.view.other_end(self.process, fd, reads);
         for other in &others {
-            self.add(to(self.view, self.process, *other), over, which);
+            // what a supervisor says on a socket is not what it has read of the run
+            let by_reader = over == Over::Socket && is_reader(self.view, *other);
+            match by_reader {
+                true => self.add(To::Outside(format!("{}, which looks", self.view.name(*other))), over, which),
+                false => self.add(to(self.view, self.process, *other), over, which),
+            }
         }
         let in_flight = || self.view.after.processes().any(|process| process.fds_in_flight > 0);
         match others.is_empty() {
