@@ -97,7 +97,7 @@ pub enum Event {
     Plan {
         /// The strategy; `patience` for `--patience`.
         by: String,
-        /// `end` or `take-as-over`.
+        /// `end`, `end-part` or `take-as-over`.
         does: &'static str,
         /// The cause in a word.
         cause: String,

@@ -11,10 +11,11 @@ use rehang_scenario::text::{did_you_mean, suggest};
 use std::io::Write;
 
 /// The pages whose entries are explained.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("mechanisms", book::MECHANISMS),
     ("results", book::VERDICTS),
     ("what guard finds", book::GUARD),
+    ("what else why finds", book::WHY),
     ("words", book::GLOSSARY),
 ];
 
@@ -187,10 +188,11 @@ mod tests {
         let mechanisms = MECHANISMS.iter().flat_map(|m| [m.id, m.name]);
         let invariants = Invariant::ALL.iter().map(|invariant| invariant.name());
         let outcomes = ["completed", "failed", "stopped", "hung", "undecided", "deadlock", "lasso"];
+        let of_why = ["waiting", "working", "unknown", "proved", "likely", "a guess", "file-server", "owes-answer"];
         let marks = rehang_judge::score::Score::ALL.map(|score| score.mark().to_string());
         let codes = [0, 1, 2, 3, 4, 5, 70].map(|code: u8| code.to_string());
         let strategies = rehang_strategy::all();
-        let words = mechanisms.chain(invariants).chain(outcomes);
+        let words = mechanisms.chain(invariants).chain(outcomes).chain(of_why);
         let words = words.chain(marks.iter().map(String::as_str)).chain(codes.iter().map(String::as_str));
         for word in words.chain(strategies.iter().map(|entry| entry.name)) {
             let text = explained(word);

@@ -43,6 +43,7 @@ const MAX_OUT_OF_SIGHT: usize = 4;
 pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     let roots = &view.after.roots;
     let all_closed_in = !roots.is_empty() && roots.iter().all(|root| graph.is_closed_in(*root));
+    let all_closed_in = all_closed_in && stands_still(view, graph);
     let finding = match finding.verdict {
         Verdict::Waiting if finding.signature == rules::AT_SCREEN && all_closed_in && view.is_supervised() => {
             let because = "whoever could send a key waits for it, or for nothing that is alive";
@@ -60,9 +61,13 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     if finding.verdict != Verdict::Hung {
         return finding;
     }
-    let way = ways::ender(view, finding.pid).or_else(|| own(view, &finding)).or_else(|| alarm(view, &finding));
-    if let Some(way) = way {
-        return ends_by(finding, &way);
+    // a limit that somebody else has set counts from the process's start
+    if let Some(way) = ways::ender(view, finding.pid) {
+        let lived = view.process(finding.pid).map_or(0, |process| view.age_ms(process));
+        return ends_by(finding, &way, lived);
+    }
+    if let Some(way) = own(view, &finding).or_else(|| alarm(view, &finding)) {
+        return ends_by(finding, &way, 0);
     }
     match finding.sure {
         Sure::Certain if !graph.is_closed_in(finding.pid) => Finding { sure: Sure::Likely, ..finding },
@@ -70,12 +75,18 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     }
 }
 
+/// Whether no thread of those that are closed in ran between the two looks: snapshots are not taken in one instant, and
+/// two that talk to each other may both be seen while they wait.
+fn stands_still(view: &View<'_>, graph: &Graph) -> bool {
+    let closed_in = graph.closed.iter().flatten().filter_map(|pid| view.process(*pid));
+    closed_in
+        .flat_map(|process| process.threads.iter().map(|thread| (process.pid, thread.tid)))
+        .all(|(pid, tid)| view.switches(pid, tid) == 0)
+}
+
 /// The first way of the process's own that comes soon, if such a way ends this kind of hang.
 fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
-    if view.age_ms(process) > ways::LONG_MS {
-        return None;
-    }
     let is_agent = view.agent(finding.pid).is_some();
     // a package manager's own timers are of its progress and its news, not of its questions
     let program = crate::kind::program(process);
@@ -95,14 +106,17 @@ fn alarm(view: &View<'_>, finding: &Finding) -> Option<Way> {
     let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
     let signals = &process.signals;
     let deaf = Signals::has(signals.ignored | signals.blocked | signals.caught, libc::SIGALRM);
-    let may = view.after.alarms == Alarms::Unhandled && !deaf && view.age_ms(process) <= ways::LONG_MS;
+    let may = view.after.alarms == Alarms::Unhandled && !deaf;
     may.then(|| Way {
         what: "an alarm, which a process of this machine has and does not handle".to_owned(),
         left_ms: None,
     })
 }
 
-fn ends_by(finding: Finding, way: &Way) -> Finding {
+/// What may end by a way of its own or of somebody else's: it counts as hung once it has lasted for longer than anybody
+/// waits, of which `lasted_ms` have passed.
+fn ends_by(finding: Finding, way: &Way, lasted_ms: u64) -> Finding {
+    let left_ms = ways::LONG_MS.saturating_sub(lasted_ms).max(way.left_ms.unwrap_or(0)).max(1);
     let words = way.words();
     let ends = if finding.ends.is_empty() { words.clone() } else { format!("{words}; or {}", finding.ends) };
     let because = match finding.because.as_str() {
@@ -111,7 +125,8 @@ fn ends_by(finding: Finding, way: &Way) -> Finding {
     };
     let sure = finding.sure.min(Sure::Likely);
     let text = format!("{}; it may end by {words}", finding.sentence);
-    Finding { verdict: Verdict::Waiting, sure, sentence: text, ..finding.ends(ends).because(because) }
+    let hung_in_ms = Some(left_ms);
+    Finding { verdict: Verdict::Waiting, sure, sentence: text, hung_in_ms, ..finding.ends(ends).because(because) }
 }
 
 /// A wait of which the graph shows that nobody is left who could end it.
@@ -138,7 +153,10 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
         .take(3)
         .map(|edge| graph.line(edge))
         .collect();
-    let because = format!("no other process, timer or person has a part in it: {}", lines.join("; "));
+    let because = match lines.as_slice() {
+        [] => "no other process, timer or person has a part in it".to_owned(),
+        lines => format!("no other process, timer or person has a part in it: {}", lines.join("; ")),
+    };
     let ends = format!("nothing in sight; from outside: {}", end_it(view, subject));
     // the process that waits is the one to look at, and the smallest that can be ended
     let about = if living.contains(&finding.pid) { finding.pid } else { root };

@@ -73,7 +73,17 @@ impl Look {
         let found = self.diagnosis();
         let mechanism = found.mechanism.as_deref().unwrap_or("-");
         let (verdict, sure) = (found.verdict, found.sure);
-        let head = format!("{verdict:?} {} {mechanism} ({sure:?}): {}", found.signature, found.sentence);
+        let mut how = format!("{sure:?}");
+        if let Some(left) = found.hung_in_ms {
+            how += &format!(", hung in {}", rehang_words::text::duration(left));
+        }
+        if found.closed_in {
+            how += ", closed in";
+        }
+        if !found.parts.is_empty() {
+            how += &format!(", parts {:?}", found.parts);
+        }
+        let head = format!("{verdict:?} {} {mechanism} ({how}): {}", found.signature, found.sentence);
         [head, found.ends, found.because].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" | ")
     }
 

@@ -120,6 +120,19 @@ pub fn awaits_signals(process: &Process) -> bool {
     !handles_all(process) && Signals::of(process.signals.caught).any(|signal| wakes(&signal))
 }
 
+/// Whether a signal from outside may wake its event loop, which has a channel by which it wakes itself. A known agent's
+/// handlers end it; Python and Node.js have one of their own for INT, and Node.js for TERM too.
+pub fn may_be_told(process: &Process) -> bool {
+    let by_runtime: &[i32] = match kind::program(process) {
+        "node" | "bun" => &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1],
+        program if program.starts_with("python") => &[libc::SIGINT],
+        _ => &[],
+    };
+    let tells = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+    let is_told = |signal: i32| handles(process, signal) && !by_runtime.contains(&signal);
+    kind::of(process).is_none() && !handles_all(process) && tells.into_iter().any(is_told)
+}
+
 /// Who will end a process from outside, or do something that may: `timeout` above it, a shell beside it that sleeps first
 /// and kills then, a process above it that looks again and again and may have a limit.
 pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {

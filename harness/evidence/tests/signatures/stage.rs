@@ -50,7 +50,7 @@ pub struct Stage {
 const WINDOW: Duration = Duration::from_millis(40);
 /// Looks after which a case is aborted: it will never settle.
 const MOST_LOOKS: usize = 1500;
-/// How many looks at a healthy tree must be right.
+/// How many looks must be right: of a hang, in a row.
 const RIGHT: usize = 3;
 
 impl Stage {
@@ -210,13 +210,16 @@ pub fn run(case: &Case) -> Result<(), String> {
         }
         last = judge_as(case, look, root);
         right += usize::from(last.is_ok());
-        // a hang is looked for until it is found, however slow the machine is; of a healthy tree each look must be right,
-        // but that a busy machine may keep one that works from working: then it is looked at again
+        // a hang is looked for until it is found, and stays found, however slow the machine is; of a healthy tree each look
+        // must be right, but that a busy machine may keep one that works from working: then it is looked at again
         let kept = look.diagnosis.verdict != Verdict::Hung;
         match (case.verdict, &last) {
-            (Verdict::Hung, Err(_)) => over,
+            (Verdict::Hung, Err(_)) => {
+                right = 0;
+                over
+            }
             (Verdict::Working, Err(_)) if kept => over,
-            (Verdict::Hung, Ok(())) | (_, Err(_)) => ControlFlow::Break(()),
+            (_, Err(_)) => ControlFlow::Break(()),
             (_, Ok(())) if right >= RIGHT => ControlFlow::Break(()),
             (_, Ok(())) => over,
         }

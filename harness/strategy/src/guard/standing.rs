@@ -81,7 +81,7 @@ pub(super) const OF_A_TOOL: Span = Span::mins(65);
 pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; if several fit, the first counts.
-pub const LIMITS: [Limit; 61] = [
+pub const LIMITS: [Limit; 82] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", After::Person, "the agent asks, and nobody answers"),
@@ -119,6 +119,21 @@ pub const LIMITS: [Limit; 61] = [
     of_agent("oauth-callback", After::Person, "the agent waits for a log-in in a browser, and nobody comes"),
     of_agent("terminal-person", After::Fixed(CLOSED), "the agent's screen waits for a key, and nobody comes"),
     of_agent("stopped", After::Fixed(STOPPED), "the agent is stopped, and nobody continues it"),
+    of_agent("fifo-open", After::Tool, "the agent waits for the other end of a named pipe"),
+    of_agent("file-lock", After::Tool, "the agent waits for the lock on a file, and its holder does not let it go"),
+    of_agent("sqlite-lock", After::Tool, "the agent waits for a database that somebody else has locked"),
+    of_agent("owes-answer", After::Tool, "the agent takes requests, and owes an answer that does not come"),
+    of_agent("server-mute", After::Tool, "the agent listens at a port, and takes nothing of what is sent to it"),
+    of_agent(
+        "busy-stuck",
+        After::Model,
+        "the agent calls its session busy, and the last answer of that session is complete",
+    ),
+    of_agent("editor", After::Person, "the agent waits for a key in its editor, and nobody comes"),
+    of_agent("pager", After::Person, "the agent waits for a key in its pager, and nobody comes"),
+    of_agent("editor-on-stderr", After::Fixed(HELD), "the agent reads its own stderr as if it were a terminal"),
+    of_agent("frozen", After::Fixed(STOPPED), "the agent is frozen with its cgroup, and nobody thaws it"),
+    of_agent("traced", After::Person, "a debugger holds the agent, and nobody lets it go on"),
     closed_below(
         "stdout-undrained",
         "a process below the agent has a full stdout, and who should read it waits for it",
@@ -187,14 +202,29 @@ pub const LIMITS: [Limit; 61] = [
         "the screen of a process below the agent waits for a key, and nobody comes",
     ),
     below("stdout-undrained", After::Tool, "a process below the agent has a full stdout, and nobody reads it"),
+    below("file-lock", After::Tool, "a tool's command waits for the lock on a file, and its holder does not let it go"),
+    below("sqlite-lock", After::Tool, "a tool's command waits for a database that somebody else has locked"),
+    below("owes-answer", After::Tool, "a tool server owes the agent an answer"),
+    below("server-mute", After::Tool, "a server below the agent takes nothing of what is sent to it"),
+    below(
+        "busy-stuck",
+        After::Model,
+        "an agent below the agent calls its session busy, and the last answer of that session is complete",
+    ),
+    below("editor", After::Person, "a tool's command waits for a key in an editor, and nobody comes"),
+    below("pager", After::Person, "a tool's command waits for a key in a pager, and nobody comes"),
+    below("editor-on-stderr", After::Fixed(HELD), "a tool's editor reads its own stderr as if it were a terminal"),
+    below("frozen", After::Fixed(STOPPED), "a process below the agent is frozen with its cgroup, and nobody thaws it"),
+    below("traced", After::Person, "a debugger holds a process below the agent, and nobody lets it go on"),
 ];
 
 impl Limit {
     /// How long the finding may last, if the agent is closed in or not.
     pub fn within(&self, closed_in: bool, times: &Times) -> Span {
         let after = self.after.span(times);
-        // whoever stopped a process can continue it
-        if closed_in && self.signature != "stopped" { after.min(CLOSED_IN) } else { after }
+        // the one who holds a process can let it go on
+        let is_held = ["stopped", "frozen", "traced"].contains(&self.signature);
+        if closed_in && !is_held { after.min(CLOSED_IN) } else { after }
     }
 }
 
@@ -205,6 +235,10 @@ pub struct Finding {
     pub limit: &'static Limit,
     /// The process that it is about.
     pub pid: Pid,
+    /// Whether nothing in sight can end it.
+    pub closed_in: bool,
+    /// It counts as hung only after this time, since something in sight may still end it.
+    pub hung_in: Option<Span>,
     /// How long it may last.
     pub after: Span,
     /// The processes below the agent that are ended first.
@@ -212,19 +246,23 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether both say that the same process is in the same state.
-    fn is_same(self, other: Finding) -> bool {
+    /// Whether this says what an earlier one said: that the same process is in the same state, and no surer to go on.
+    fn is_same(self, before: Finding) -> bool {
         let state = |finding: Finding| match finding.limit.signature {
             // whether it wrote anything between two looks is chance
             "stray-writes-pipe" => "stray-holds-pipe",
             signature => signature,
         };
-        (self.pid, self.after, self.limit.root, state(self)) == (other.pid, other.after, other.limit.root, state(other))
+        let what = |finding: Finding| {
+            (finding.pid, finding.closed_in, finding.limit.root, finding.limit.after, state(finding))
+        };
+        what(self) == what(before) && !(self.hung_in.is_some() && before.hung_in.is_none())
     }
 
     pub(super) fn canon(self, canon: &mut Canon) {
-        let Self { limit, pid, after, parts } = self;
+        let Self { limit, pid, closed_in, hung_in, after, parts } = self;
         canon.text(limit.signature).flag(limit.root).num(after.as_ms()).num(u64::from(pid.unsigned_abs()));
+        canon.flag(closed_in).flag(hung_in.is_some());
         parts.canon(canon);
     }
 }
@@ -250,14 +288,15 @@ impl Lasting {
     /// Processes what a look found.
     pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times) {
         let found = found_by(diagnosis, times);
-        let is_same = match (found, self.found) {
-            (Some(found), Some(before)) => found.is_same(before),
-            (found, before) => found == before,
+        self.found = match (found, self.found) {
+            // the time that it had at first sight counts
+            (Some(found), Some(before)) if found.is_same(before) => Some(Finding { after: before.after, ..found }),
+            (None, None) => None,
+            (found, _) => {
+                self.since = now;
+                found
+            }
         };
-        if !is_same {
-            self.since = now;
-        }
-        self.found = found;
     }
 
     /// The finding, since when it has been so, and until when it may be.
@@ -349,8 +388,12 @@ fn found_by(diagnosis: &Diagnosis, times: &Times) -> Option<Finding> {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
     let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.may_be_hung())?;
-    let after = limit.within(diagnosis.closed_in, times);
-    Some(Finding { limit, pid: diagnosis.pid, after, parts: Parts::of(&diagnosis.parts) })
+    let closed_in = diagnosis.closed_in;
+    // the times of a person and of a model are the user's to set
+    let is_set = matches!(limit.after, After::Person | After::Model);
+    let hung_in = diagnosis.hung_in_ms.map(Span::ms).filter(|_| !is_set);
+    let after = limit.within(closed_in, times).max(hung_in.unwrap_or_default());
+    Some(Finding { limit, pid: diagnosis.pid, closed_in, hung_in, after, parts: Parts::of(&diagnosis.parts) })
 }
 
 /// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.

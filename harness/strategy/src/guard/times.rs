@@ -68,7 +68,8 @@ impl Times {
 
     /// The longest time that a finding may last.
     pub(super) fn of_a_finding(&self) -> Span {
-        self.person.max(self.model).max(self.tool).max(STOPPED)
+        // what has a timer in sight is given as long as a tool by default
+        self.person.max(self.model).max(self.tool).max(STOPPED).max(OF_A_TOOL)
     }
 }
 

@@ -227,12 +227,8 @@ impl Why {
         let sure = diagnosis.sure_in_words();
         let because = if diagnosis.because.is_empty() { String::new() } else { format!(": {}", diagnosis.because) };
         writeln!(out, "  {sure}{because}")?;
-        if let Some(ms) = diagnosis.hung_in_ms {
-            writeln!(
-                out,
-                "  counts as hung, and `rehang supervise` would act, if it lasts for another {}",
-                duration(ms)
-            )?;
+        if let Some(left) = diagnosis.hung_in_ms.map(duration) {
+            writeln!(out, "  counts as hung if it lasts for another {left}; `rehang supervise` acts then or later")?;
         }
         if diagnosis.verdict == Verdict::Hung && !diagnosis.out_of_sight.is_empty() {
             writeln!(out, "  out of sight: {}", diagnosis.out_of_sight.join("; "))?;

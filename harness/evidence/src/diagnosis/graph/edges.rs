@@ -152,7 +152,7 @@ impl Found<'_, '_> {
                 let own = view.own_channel(process, fd);
                 // how an event loop wakes itself
                 if own && wait.polled && number > 2 {
-                    return;
+                    return self.wakes_itself();
                 }
                 let (over, which) = match &fd.what {
                     Object::Fifo { path, .. } => (Over::Fifo, path.clone()),
@@ -160,6 +160,7 @@ impl Found<'_, '_> {
                 };
                 self.ends(fd, reads, over, &which, own);
             }
+            Object::Socket { .. } if wait.polled && view.own_channel(process, fd) => self.wakes_itself(),
             Object::Socket { .. } => self.socket(fd, reads, &name),
             Object::Tty { path, index } => {
                 let masters = index.map(|index| view.masters(index)).unwrap_or_default();
@@ -195,7 +196,10 @@ impl Found<'_, '_> {
             Object::Event { .. } if process.threads.len() == 1 && !wait.polled => {
                 self.add(To::Outside("another process that has it, if there is one".to_owned()), Over::Unknown, name);
             }
-            Object::Event { .. } => self.add(To::Process(process.pid), Over::Thread, ""),
+            Object::Event { .. } => {
+                self.add(To::Process(process.pid), Over::Thread, "");
+                self.wakes_itself();
+            }
             // a read of a file that does not return is none of its bytes: a message queue, a device
             Object::File { .. } | Object::Null if !wait.polled => {
                 self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, name);
@@ -207,10 +211,22 @@ impl Found<'_, '_> {
         }
     }
 
+    /// A channel by which an event loop wakes itself: after a signal too.
+    fn wakes_itself(&mut self) {
+        if ways::may_be_told(self.process) {
+            self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+        }
+    }
+
     fn ends(&mut self, fd: &Descriptor, reads: bool, over: Over, which: &str, own: bool) {
         let others = self.view.other_end(self.process, fd, reads);
         for other in &others {
-            self.add(to(self.view, self.process, *other), over, which);
+            // what a supervisor says on a socket is not what it has read of the run
+            let by_reader = over == Over::Socket && is_reader(self.view, *other);
+            match by_reader {
+                true => self.add(To::Outside(format!("{}, which looks", self.view.name(*other))), over, which),
+                false => self.add(to(self.view, self.process, *other), over, which),
+            }
         }
         let in_flight = || self.view.after.processes().any(|process| process.fds_in_flight > 0);
         match others.is_empty() {
@@ -256,11 +272,12 @@ impl Found<'_, '_> {
     /// The caller's own number of a child; in a pid namespace of its own it differs from ours.
     fn child(&mut self, child: Pid) {
         let (view, pid) = (self.view, self.process.pid);
-        let all = || view.after.children(pid).filter(|process| !is_reader(view, process.pid));
+        let children = || view.after.processes().filter(|process| process.ppid == pid);
+        let all = || children().filter(|process| !is_reader(view, process.pid));
         let named: Vec<&Process> =
             all().filter(|process| child > 0 && (process.pid == child || process.ns_pid == child)).collect();
         let waited = if named.is_empty() { all().collect() } else { named };
-        if view.after.children(pid).any(|process| is_reader(view, process.pid)) {
+        if children().any(|process| is_reader(view, process.pid)) {
             self.add(To::Outside("this very look".to_owned()), Over::Child, "");
         }
         if waited.iter().any(|process| process.state == State::Zombie) {

@@ -173,7 +173,7 @@ fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) 
         return Finding { sure, ..finding }
             .because(because)
             .rank(rank::LIKELY)
-            .after(view.age_ms(process), ways::LONG_MS);
+            .after(view.process(stray).map_or(0, |stray| view.age_ms(stray)), ways::LONG_MS);
     }
     match strays.iter().copied().find(|_| noisy) {
         Some(stray) => {

@@ -23,8 +23,10 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     let writers = view.other_end(process, fd, true);
     let above: Vec<Pid> = view.ancestors(process.pid).collect();
+    // what an agent's run reads from a source that never writes, such as `sleep infinity |`, is open as by a parent
+    let is_mute_source = |pid: &Pid| view.is_of_a_run(process.pid) && is_mute(view, *pid);
     let (over, beside): (Vec<Pid>, Vec<Pid>) =
-        writers.iter().partition(|pid| above.contains(pid) || outside(view, process, **pid));
+        writers.iter().partition(|pid| above.contains(pid) || outside(view, process, **pid) || is_mute_source(pid));
     if !beside.is_empty() {
         return Some(pipeline(rules, process, &beside));
     }
@@ -67,8 +69,7 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     let finding = open(view, process, wait, &nearest_first(&over, &above));
     // outside of a run that should end, a process may read what another one has to say now and then: a logger, a filter
-    let is_held_up =
-        over.iter().any(|writer| view.after.tree.contains_key(writer) && waits_for(view, *writer, process.pid).1);
+    let is_held_up = over.iter().any(|writer| waits_for(view, *writer, process.pid).1);
     let never_writes = !over.is_empty() && over.iter().all(|writer| is_mute(view, *writer));
     if view.is_of_a_run(process.pid) || is_held_up || never_writes {
         return Some(finding);
@@ -203,7 +204,7 @@ fn produced(view: &View<'_>, process: &Process, over: &[Pid], above: &[Pid]) -> 
         if super::run::follows(writer) {
             return None;
         }
-        let naps = ways::nap(view, writer, process.pid).map(|way| way.words());
+        let naps = ways::nap(view, writer, process.pid).filter(ways::Way::is_soon).map(|way| way.words());
         let works = super::run::rule(view, writer).map(|_| "it works".to_owned());
         let hidden = (writer.has_unseen || !writer.fds_read).then(|| "what is below it is not in sight".to_owned());
         naps.or(works).or(hidden).map(|why| (writer.pid, why))

@@ -44,7 +44,7 @@ fn the_holder_of_a_lock_is_who_the_kernel_names() {
         a wait is no hold: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
         a descriptor that may not be read: Waiting lock-wait - (Likely): git (11) waits for the lock on descriptor 3, which a (20) holds, and which has a timer of its own (at most 1m30s): a (20) sleeps (1m30s) | the end of what the holder does
         and no wait listed: Hung file-lock R2 (Likely): git (11) waits for the lock on descriptor 3, which nobody in sight holds | the holder lets it go | flock has no time limit
-        itself: Hung file-lock R2 (Certain): git (11) waits for the lock on /f, which it holds itself by another descriptor | kill 11 | /proc/locks names it as holder and as waiter
+        itself: Hung file-lock R2 (Certain, closed in): git (11) waits for the lock on /f, which it holds itself by another descriptor | kill 11 | /proc/locks names it as holder and as waiter
         nobody: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which nobody in sight holds | the holder lets it go | flock has no time limit
         one that is gone, and another has it open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds, and which has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
         of an open file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds, and which has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
@@ -196,7 +196,7 @@ fn a_nap_with_a_locked_database_open_is_a_wait_for_it() {
         by another before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         another file before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         a wait before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
-        in a wait for a thread: Hung thread-deadlock - (Likely): app (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        in a wait for a thread: Hung thread-deadlock - (Likely, closed in): app (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         at a disk: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         awake at both looks: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked and works with | the holder's work

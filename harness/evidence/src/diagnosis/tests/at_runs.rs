@@ -30,14 +30,14 @@ fn work_begins_at_a_quarter_of_a_core_or_a_page_of_bytes() {
     expect![[r#"
         a quarter: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
         less: Working working - (Guess): x (11) is ready to run and was given no processor
-        reads of nothing: Hung eof-spin H2 (Certain): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
+        reads of nothing: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
         reads of a byte: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
         few reads of nothing: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
-        writes of nothing: Hung eof-spin H2 (Certain): x (11) spins: 101 write calls in 1s that moved not one byte | kill 11 | 25 % of a core
+        writes of nothing: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 write calls in 1s that moved not one byte | kill 11 | 25 % of a core
         writes of a byte: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
-        reads of nothing beside writes: Hung eof-spin H2 (Certain): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
+        reads of nothing beside writes: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
         reads of nothing at rest: Working working - (Guess): x (11) is ready to run and was given no processor
-        an orphan's reads of nothing: Hung eof-spin H2 (Certain): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core, and its parent is gone
+        an orphan's reads of nothing: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core, and its parent is gone
         four fifths of a core: Working computing - (Likely): x (11) computes: 80 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
         almost: Working working - (Certain): x (11) works: 79 % of a core | nothing needs to: it works
         a read beside: Working working - (Certain): x (11) works: 80 % of a core | nothing needs to: it works
@@ -112,12 +112,12 @@ fn an_agent_or_its_helper_that_only_computes_spins_once_its_starter_is_gone() {
         moves(spends(Look::of(vec![process]), 11, 90), 11, Io::default())
     };
     expect![[r#"
-        an agent: Hung cpu-spin H2 (Guess): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
-        a helper: Hung cpu-spin H2 (Guess): x-mcp (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        an agent: Hung cpu-spin H2 (Guess, closed in): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        a helper: Hung cpu-spin H2 (Guess, closed in): x-mcp (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
         another program: Working computing - (Likely): x (11) computes: 90 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
         an agent with its starter: Working computing - (Likely): Claude Code (11) computes: 90 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
-        an agent whose starter cannot be seen: Hung cpu-spin H2 (Guess): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
-        an agent adopted by a session's systemd: Hung cpu-spin H2 (Guess): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        an agent whose starter cannot be seen: Hung cpu-spin H2 (Guess, closed in): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        an agent adopted by a session's systemd: Hung cpu-spin H2 (Guess, closed in): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
     "#]].assert_eq(&all_answers(vec![
         ("an agent", look("claude", 1, "init")),
         ("a helper", look("x-mcp", 1, "init")),
@@ -201,13 +201,13 @@ fn threads_that_wait_for_nothing_but_each_other() {
         look.later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += switches)
     };
     expect![[r#"
-        one thread: Hung thread-deadlock - (Likely): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
-        two threads: Hung thread-deadlock - (Likely): x (11) is deadlocked: its threads wait for each other, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        one thread: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        two threads: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its threads wait for each other, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         one of them has a limit: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
         one of them shares its memory: Unknown unknown - (Guess): x (11) waits for memory that it shares with others, and who would wake it cannot be seen
         it woke up: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
         it handles TERM: Unknown unknown - (Guess): x (11) waits inside itself: its only thread waits for another that is not there, or for a signal that it handles | a signal that it handles, where it waits for one | all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock
-        it handles INT: Hung thread-deadlock - (Likely): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        it handles INT: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         awake now and then: Waiting polling - (Guess): x (11) polls: it wakes up now and then, and was awake at both looks | what it looks for
         ready to run: Working working - (Guess): x (11) is ready to run and was given no processor
         hidden: Unknown unknown - (Guess): x (11) cannot be looked into
@@ -256,16 +256,16 @@ fn a_signal_a_change_or_a_timer_is_waited_for_in_that_order() {
         a timer: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 5s) | the timer
         a timer of a year: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
         a timer of less: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 364d23h) | the timer
-        a timer that is off: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
+        a timer that is off: Hung mutual-wait C6 (Likely, closed in): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it
         a limit: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 7s) | the timer
         the nearest of both: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 5s) | the timer
         the limit is nearer: Waiting timer - (Likely): x (11) waits for a timer of its own (at most 7s) | the timer
-        unknown: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
-        a pipe of its own: Hung own-pipe - (Likely): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
-        a pipe of its own, and a thread: Hung own-pipe - (Likely): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
+        unknown: Hung mutual-wait C6 (Likely, closed in): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it
+        a pipe of its own: Hung own-pipe - (Likely, closed in): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
+        a pipe of its own, and a thread: Hung own-pipe - (Likely, closed in): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
         a pipe of its own, and another wait: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
-        a pipe of its own in a loop: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
-        it woke up: Hung mutual-wait C6 (Likely): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it: 
+        a pipe of its own in a loop: Hung mutual-wait C6 (Likely, closed in): x (11) waits, and nothing that is alive could end that: x (11) waits, and what for cannot be seen | nothing in sight; from outside: kill 11 | no other process, timer or person has a part in it
+        it woke up: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
     "#]].assert_eq(&all_answers(vec![
         ("a signal", look(signal())),
         ("a signal that it handles", caught(libc::SIGUSR1)),
@@ -318,18 +318,18 @@ fn a_stop_is_told_by_the_call_of_the_group() {
         a write: Hung sigttou T1 (Likely): x (11) was stopped by SIGTTOU: it wrote to its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
         settings: Hung sigttou T1 (Likely): x (11) was stopped by SIGTTOU: it changed the settings of its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
         the last settings: Hung sigttou T1 (Likely): x (11) was stopped by SIGTTOU: it changed the settings of its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        a question of settings: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a read of something else: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a write of something else: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        settings of something else: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        another call: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        in the foreground: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        without a terminal of its own: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a question of settings: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a read of something else: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a write of something else: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        settings of something else: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        another call: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        in the foreground: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        without a terminal of its own: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
         a member of its group: Hung sigttin T1 (Likely): x (12) was stopped by SIGTTIN: it read its terminal from a background process group (1; the terminal belongs to 5) | bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead | its state is T, in a call on its terminal, and the terminal's group is another
-        a member that goes on: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a member of another group: Waiting stopped T1 (Likely): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
-        a tracer: Waiting traced - (Likely): x (11) is held by gdb (20), which traces it | gdb (20) lets it go on, or ends | its state is t
-        no tracer in sight: Waiting traced - (Likely): x (11) is held by a debugger, which traces it | a debugger lets it go on, or ends | its state is t
+        a member that goes on: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a member of another group: Waiting stopped T1 (Likely, hung in 15m): x (11) is stopped (SIGSTOP or Ctrl-Z) | kill -CONT 11 | its state is T, and its call touches no terminal
+        a tracer: Waiting traced - (Likely, hung in 15m): x (11) is held by gdb (20), which traces it | gdb (20) lets it go on, or ends | its state is t
+        no tracer in sight: Waiting traced - (Likely, hung in 15m): x (11) is held by a debugger, which traces it | a debugger lets it go on, or ends | its state is t
         ended: Hung unreaped C4 (Likely): true (11) has ended, and its parent node (20) has not asked how | node (20) calls wait, or ends | its state is Z: nothing of it is left but the exit status
     "#]].assert_eq(&all_answers(vec![
         ("a read", one(Does::Read { fd: 0 })),
@@ -368,7 +368,7 @@ fn an_ended_child_is_told_if_its_parent_does_nothing_better() {
     let below = Look::of(vec![futex(TimeLimit::Never), zombie(12, 11), spun(13)]);
     let below = moves(spends(below, 13, 90), 13, Io::default());
     expect![[r#"
-        a futex: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
+        a futex: Hung unreaped C4 (Likely, closed in): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         a timer: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         a loop: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         it has just ended: Working working - (Likely): x (11) works: processes below it come and go | nothing needs to: it works | a script that tries again and again, without an end, looks the same
@@ -376,7 +376,7 @@ fn an_ended_child_is_told_if_its_parent_does_nothing_better() {
         a server: Waiting serves - (Likely): x (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
         a loop over its input: Waiting stdin-open S1 (Likely): x (11) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 11 | poll watches descriptor 0; whoever holds it might still write; no agent runs it, and who holds the other end does not wait for it
         a read of its input: Waiting stdin-open S1 (Likely): x (11) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 11 | read(0) has no time limit; whoever holds it might still write; no agent runs it, and who holds the other end does not wait for it
-        a pipe of its own: Hung own-pipe - (Likely): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
+        a pipe of its own: Hung own-pipe - (Likely, closed in): x (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
         a wait for children: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
         an agent that computes: Hung unreaped C4 (Likely): Claude Code (11) has not noticed that its child true (12) has ended | Claude Code (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         a program that computes: Working computing - (Likely): x (11) computes: 90 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
@@ -426,7 +426,7 @@ fn a_terminal_is_told_by_the_program_that_reads_it() {
         a shell with -c alone: Waiting tty-read B2 (Likely): bash (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
         no shell: Waiting tty-read B2 (Likely): rush (11) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
         an agent: Waiting terminal-person T3 (Likely): Claude Code (11) shows its screen and waits for a person's key at the terminal /dev/pts/3 | a key, or the answer that its screen asks for | whether anybody sits there cannot be seen from here
-        an agent without a person: Waiting no-connection M8 (Guess): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself, its nearest timer 9ms: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this
+        an agent without a person: Waiting no-connection M8 (Guess, hung in 29m): Claude Code (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself, its nearest timer 9ms: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this
         an agent without a person that reads: Waiting terminal-person T3 (Likely): Claude Code (11) shows its screen and waits for a person's key at the terminal /dev/pts/3 | a key, or the answer that its screen asks for | whether anybody sits there cannot be seen from here
         a pager: Waiting pager B3 (Likely): less (11) shows a page and waits for a key at the terminal /dev/pts/3 | the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come
         an editor: Waiting editor B4 (Likely): vim (11) is an editor and waits for keys at the terminal /dev/pts/3 | an end of the editor there; next time, set GIT_EDITOR=true; from outside: kill 11 | read on /dev/pts/3 in the terminal's foreground group 0; no agent runs it: a person may sit there, or come

@@ -221,9 +221,99 @@ fn a_client_of_a_daemon_is_told_what_the_daemon_does() {
         ("not accepted yet", queued().answer()),
     ];
     expect![[r#"
-        idle: Waiting peer-silent E2 (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: agentd (20) waits, and what for cannot be seen | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
+        idle: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: agentd (20) waits, and what for cannot be seen | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
         its child asks: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: pinentry (21) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 21
         its child works: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: sleep (21) sleeps (15m) | time
-        not accepted yet: Waiting peer-silent E2 (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, which has not taken its connection yet, for 1m at most: agentd (20) cannot be looked into | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
+        not accepted yet: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock, which has not taken its connection yet, for 1m at most: agentd (20) cannot be looked into | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
+    "#]].assert_eq(&rows_of(&rows));
+}
+
+#[test]
+fn a_signal_may_wake_a_loop_that_can_wake_itself() {
+    let caught = |signals: &[i32]| Signals {
+        caught: signals.iter().map(|signal| 1 << (signal - 1)).sum(),
+        ..Signals::default()
+    };
+    let own = |name: &str, signals: &[i32]| {
+        let both = pipe(pipe(process(12, 11, name), 5, Mode::Read, 80), 6, Mode::Write, 80);
+        Process { signals: caught(signals), ..watches(both, &[5, 5], TimeLimit::Never) }
+    };
+    let alone = |process: Process| Look::of(vec![Process { ppid: 1, ..process }]);
+    let pair = |name: &str, signals: &[i32]| {
+        let both = socket(socket(process(12, 11, name), 5, 80), 6, 81);
+        let looped = Process { signals: caught(signals), ..watches(both, &[5, 5], TimeLimit::Never) };
+        alone(looped).socket(unix(80, 81)).socket(unix(81, 80))
+    };
+    let (hup, int, term) = (libc::SIGHUP, libc::SIGINT, libc::SIGTERM);
+    let rows = [
+        ("no handler", head(&alone(own("daemon", &[])))),
+        ("one of TERM", head(&alone(own("daemon", &[term])))),
+        ("one of HUP, over a pair of sockets", head(&pair("daemon", &[hup]))),
+        ("Python's own of INT", head(&alone(own("python3", &[int])))),
+        ("one of Python's program", head(&alone(own("python3", &[int, term])))),
+        ("Node.js's own", head(&alone(own("node", &[int, term])))),
+        ("one of a program of Node.js", head(&alone(own("node", &[int, term, hup])))),
+        ("a known agent's", head(&alone(own("claude", &[int, term, hup])))),
+    ];
+    expect![[r#"
+        no handler: Hung mutual-wait Likely closed: true
+        one of TERM: Unknown unknown Guess closed: false
+        one of HUP, over a pair of sockets: Unknown unknown Guess closed: false
+        Python's own of INT: Hung mutual-wait Likely closed: true
+        one of Python's program: Unknown unknown Guess closed: false
+        Node.js's own: Hung mutual-wait Likely closed: true
+        one of a program of Node.js: Unknown unknown Guess closed: false
+        a known agent's: Hung no-connection Likely closed: true
+    "#]].assert_eq(&rows_of(&rows));
+}
+
+#[test]
+fn an_old_process_may_be_in_a_young_wait() {
+    let old = |look: Look| look.both(|s| s.at_ns += 66 * 60 * 1_000_000_000);
+    let polls = watches(pipe(process(12, 11, "cat"), 0, Mode::Read, 70), &[0], TimeLimit::GivenMs(30_000));
+    let reader = reads(pipe(process(12, 10, "reader"), 3, Mode::Read, 70), 3);
+    let stray = |began_s: u64| {
+        let stray = pipe(sleeps(process(20, 1, "sleep"), 90_000), 1, Mode::Write, 70);
+        Process { began_ns: began_s * 1_000_000_000, ..stray }
+    };
+    let hostage = |began_s: u64| Look::of(vec![reader.clone()]).beside(stray(began_s));
+    let rows = [
+        ("a young poll of its input", held(polls.clone()).answer()),
+        ("an old one", old(held(polls)).answer()),
+        ("a young stray that sleeps, and an old reader", old(hostage(66 * 60)).answer()),
+        ("an old stray", old(hostage(2)).answer()),
+    ];
+    expect![[r#"
+        a young poll of its input: Waiting stdin-open B1 (Likely, hung in 1h5m, parts [11]): cat (12) waits for its standard input to end or to say something, and python3 (11) keeps it open without a word; it may end by a timer of its own (at most 30s) | a timer of its own (at most 30s); or python3 (11) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12 | poll watches descriptor 0, at most 30s at a time, and python3 (11), which could end it, waits for cat (12) itself: they wait for each other; it may end by a timer of its own (at most 30s)
+        an old one: Waiting stdin-open B1 (Likely, hung in 1h5m, parts [11]): cat (12) waits for its standard input to end or to say something, and python3 (11) keeps it open without a word; it may end by a timer of its own (at most 30s) | a timer of its own (at most 30s); or python3 (11) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12 | poll watches descriptor 0, at most 30s at a time, and python3 (11), which could end it, waits for cat (12) itself: they wait for each other; it may end by a timer of its own (at most 30s)
+        a young stray that sleeps, and an old reader: Waiting stray-holds-pipe B6 (Likely, hung in 1h3m): reader (12) reads descriptor 3 to its end, but sleep (20), which outlived the command that started it, holds it open | the end of sleep (20): kill 20; next time, redirect both streams of what stays in the background | 20 holds the write end, its parent is gone (now 1); sleep (20) has a timer of its own (at most 1m30s), and may let go by itself
+        an old stray: Hung stray-holds-pipe B6 (Likely): reader (12) reads descriptor 3 to its end, but sleep (20), which outlived the command that started it, holds it open | the end of sleep (20): kill 20; next time, redirect both streams of what stays in the background | 20 holds the write end, its parent is gone (now 1); sleep (20) has a timer of its own (at most 1m30s), and may let go by itself
+    "#]].assert_eq(&rows_of(&rows));
+}
+
+#[test]
+fn a_source_that_never_writes_leaves_an_agents_input_open() {
+    let codex = |shell: Pid| reads(pipe(process(12, shell, "codex"), 0, Mode::Read, 70), 0);
+    let beside = |source: Process| {
+        let source = pipe(source, 1, Mode::Write, 70);
+        Look::of(vec![awaits(process(11, 1, "bash")), codex(11), source])
+    };
+    let year = 400 * 24 * 3_600_000;
+    let of_nobody = reads(pipe(process(12, 11, "cat"), 0, Mode::Read, 70), 0);
+    let endless = pipe(sleeps(process(13, 11, "sleep"), year), 1, Mode::Write, 70);
+    let follows = started(watches(process(13, 11, "tail"), &[], TimeLimit::Never), &["tail", "-f", "/dev/null"]);
+    let rows = [
+        ("a sleep without an end", beside(sleeps(process(13, 11, "sleep"), year)).answer()),
+        ("a sleep that ends", beside(sleeps(process(13, 11, "sleep"), 60_000)).answer()),
+        ("a follower of nothing", beside(follows).answer()),
+        ("one that works", beside(started(reads(process(13, 11, "log"), 9), &["log"])).answer()),
+        ("no agent reads", Look::of(vec![awaits(process(11, 1, "bash")), of_nobody, endless]).answer()),
+    ];
+    expect![[r#"
+        a sleep without an end: Hung stdin-open S1 (Likely): Codex (12) waits for its standard input to end or to say something, and sleep (13) keeps it open without a word | sleep (13) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12 | read(0) has no time limit; sleep (13) might still write
+        a sleep that ends: Waiting pipeline - (Likely): Codex (12) waits for what sleep (13) writes: sleep (13) sleeps (1m) | the end of what it reads
+        a follower of nothing: Hung stdin-open S1 (Likely): Codex (12) waits for its standard input to end or to say something, and tail (13) keeps it open without a word | tail (13) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12 | read(0) has no time limit; tail (13) might still write
+        one that works: Waiting pipeline - (Likely): Codex (12) waits for what log (13) writes: log (13) waits, and what for cannot be seen | the end of what it reads
+        no agent reads: Waiting pipeline - (Likely): cat (12) waits for what sleep (13) writes: sleep (13) sleeps without an end | the end of what it reads
     "#]].assert_eq(&rows_of(&rows));
 }
