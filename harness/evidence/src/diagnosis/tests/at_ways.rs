@@ -264,7 +264,8 @@ fn a_signal_may_wake_a_loop_that_can_wake_itself() {
         Node.js's own: Hung mutual-wait Likely closed: true
         one of a program of Node.js: Unknown unknown Guess closed: false
         a known agent's: Hung no-connection Likely closed: true
-    "#]].assert_eq(&rows_of(&rows));
+    "#]]
+    .assert_eq(&rows_of(&rows));
 }
 
 #[test]
