@@ -189,6 +189,8 @@ impl Found<'_, '_> {
             Object::Process { pid } if *pid > 0 => self.add(to(view, process, *pid), Over::Child, ""),
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
             Object::Inotify => self.add(To::Outside("whoever changes them".to_owned()), Over::Files, ""),
+            // a known agent's handlers end it
+            Object::Signal if wait.polled && view.agent(process.pid).is_some() => {}
             Object::Signal => {
                 self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
             }

@@ -219,7 +219,7 @@ fn a_child_that_reads_a_pipe_is_read_as_it_is() {
 /// The session of whoever started these tests may have lost its leader, so the child has one of its own.
 #[test]
 fn a_group_and_a_session_are_led_while_their_leader_lives() {
-    let own = || Ok(drop(rustix::process::setsid()?));
+    let own = || rustix::process::setsid().map(|_| ()).map_err(std::io::Error::from);
     let mut cat = Command::new("cat");
     // SAFETY: a plain system call, which a child may make before it begins another program
     let cat = Staged::start(unsafe { cat.stdin(Stdio::piped()).pre_exec(own) });
