@@ -68,6 +68,8 @@ pub enum Verdict {
         /// What each thread waits for.
         waits: Vec<Wait>,
     },
+    /// The real time that the run was given was used up; see [`Warp::within`](crate::Warp::within).
+    OutOfTime,
     /// The caller's look ended the run.
     Stopped,
 }
@@ -80,7 +82,7 @@ impl Verdict {
             | Verdict::WaitsFor { waits }
             | Verdict::Horizon { waits }
             | Verdict::Undecided { waits, .. } => waits,
-            Verdict::Exited { .. } | Verdict::Signalled { .. } | Verdict::Stopped => &[],
+            Verdict::Exited { .. } | Verdict::Signalled { .. } | Verdict::OutOfTime | Verdict::Stopped => &[],
         }
     }
 }

@@ -60,6 +60,8 @@ struct Settings {
     seed: Option<u64>,
     busy: Duration,
     outside: Duration,
+    within: Option<Duration>,
+    last_signal: Option<i32>,
     forward_signals: bool,
 }
 
@@ -72,6 +74,8 @@ impl<'a> Warp<'a> {
             seed: None,
             busy: BUSY,
             outside: OUTSIDE,
+            within: None,
+            last_signal: None,
             forward_signals: false,
         };
         Warp { command, settings, log: None, look: None }
@@ -112,6 +116,22 @@ impl<'a> Warp<'a> {
     #[must_use]
     pub fn outside(mut self, span: Duration) -> Self {
         self.settings.outside = span;
+        self
+    }
+
+    /// End the run after this real time, with [`Verdict::OutOfTime`]. By default it may take as long as it takes.
+    #[must_use]
+    pub fn within(mut self, span: Duration) -> Self {
+        self.settings.within = Some(span);
+        self
+    }
+
+    /// If the run ends while the command lives, send this signal to the command first, and let it run at that instant
+    /// until it ends by itself or waits again: it can write down what it knows. The [`Ending`] is that from before the
+    /// signal.
+    #[must_use]
+    pub fn last_signal(mut self, signal: i32) -> Self {
+        self.settings.last_signal = Some(signal);
         self
     }
 

@@ -45,6 +45,9 @@ pub struct Warp {
     /// How much real time the outside has to act if the command waits for it, as for input from a pipe.
     #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = crate::commands::span)]
     pub outside: Span,
+    /// End the command after this real time; without it, it may take as long as it takes. The exit code is 122 then.
+    #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
+    pub within: Option<Span>,
     /// Write how it ended as JSON to a file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -98,6 +101,9 @@ impl Warp {
         if let Some(start) = self.start {
             run = run.start(start);
         }
+        if let Some(within) = self.within {
+            run = run.within(real(within));
+        }
         if let Some(seed) = self.seed {
             run = run.seed(seed);
         }
@@ -135,7 +141,7 @@ fn code(verdict: &Verdict) -> u8 {
         Verdict::WaitsFor { .. } => WAITS_FOR,
         Verdict::Horizon { .. } => HORIZON,
         // a look ends only runs that have one
-        Verdict::Undecided { .. } | Verdict::Stopped => UNDECIDED,
+        Verdict::Undecided { .. } | Verdict::OutOfTime | Verdict::Stopped => UNDECIDED,
     }
 }
 
@@ -154,6 +160,7 @@ fn describe(ending: &Ending) -> String {
         Verdict::Undecided { why, .. } => {
             format!("undecided after {at} of virtual time: no deadline is left, but {why}")
         }
+        Verdict::OutOfTime => format!("undecided after {at} of virtual time: the real time is used up"),
         Verdict::Stopped => format!("stopped after {at} of virtual time"),
     };
     let real = ending.real.as_secs_f64();
@@ -168,7 +175,7 @@ fn describe(ending: &Ending) -> String {
             seconds(last.at)
         );
     }
-    if matches!(ending.verdict, Verdict::Horizon { .. }) {
+    if matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime) {
         for timer in ending.timers.iter().take(WAITS) {
             let (shortest, longest) = (seconds(timer.shortest), seconds(timer.longest));
             let each =

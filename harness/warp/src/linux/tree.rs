@@ -59,6 +59,8 @@ pub enum AtExit {
     Times,
     /// It writes the time since boot to this address.
     SysInfo(u64),
+    /// It makes the file that stands for a device of random numbers.
+    RandomFile,
 }
 
 /// A wait on a socket with a time limit of its own.

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// All sockets of a network namespace.
-#[derive(Default)]
 pub struct Sockets {
     unix: HashMap<u64, Unix>,
     internet: Vec<Internet>,
@@ -13,7 +12,7 @@ pub struct Sockets {
 struct Unix {
     peer: Option<u64>,
     state: u8,
-    path: String,
+    address: Address,
 }
 
 struct Internet {
@@ -29,12 +28,27 @@ struct Internet {
 
 /// What a socket can receive from.
 pub enum Found {
-    Listens(String),
+    Listens(Address),
     Connected(Peer),
-    Datagrams(String),
+    Datagrams(Address),
     /// The kernel is about to do something with it: what.
     Busy(&'static str),
     Nothing,
+}
+
+/// Where a socket can be reached.
+#[derive(Clone, Default)]
+pub struct Address {
+    pub text: String,
+    /// It is a file: who has the file reaches it, from any network.
+    is_file: bool,
+}
+
+impl Address {
+    /// Whether it is reached from its own network only.
+    pub fn is_local(&self) -> bool {
+        !self.is_file
+    }
 }
 
 /// The other end of a connection.
@@ -50,31 +64,34 @@ const LISTEN: u8 = 10;
 const KEEP_ALIVE: u8 = 2;
 
 impl Sockets {
-    /// Reads those of a process's network namespace. Unix sockets are found only in the tracer's own.
+    /// Reads those of a process's network namespace. Unix sockets of the tracer's own are added: the tree has been there
+    /// before it made others.
     pub fn read(pid: i32) -> Sockets {
         let mut internet = Vec::new();
         for (table, is_tcp) in [("tcp", true), ("tcp6", true), ("udp", false), ("udp6", false)] {
             let text = std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
             internet.extend(text.lines().skip(1).filter_map(|line| parse(line, is_tcp)));
         }
-        Sockets { unix: unix_sockets().unwrap_or_default(), internet }
+        let mut unix = unix_sockets().unwrap_or_default();
+        unix.extend(unix_sockets_of(pid).unwrap_or_default());
+        Sockets { unix, internet }
     }
 
     /// What a socket can receive from.
     pub fn find(&self, inode: u64) -> Found {
         if let Some(unix) = self.unix.get(&inode) {
             return match (unix.state, unix.peer) {
-                (LISTEN, _) => Found::Listens(unix.path.clone()),
+                (LISTEN, _) => Found::Listens(unix.address.clone()),
                 (_, Some(peer)) => Found::Connected(Peer::Inode(peer)),
-                _ => Found::Datagrams(unix.path.clone()),
+                _ => Found::Datagrams(unix.address.clone()),
             };
         }
         let Some(socket) = self.internet.iter().find(|socket| socket.inode == inode) else { return Found::Nothing };
         if !socket.is_tcp {
-            return Found::Datagrams(socket.local.clone());
+            return Found::Datagrams(socket.address());
         }
         match socket.state {
-            LISTEN => return Found::Listens(socket.local.clone()),
+            LISTEN => return Found::Listens(socket.address()),
             ESTABLISHED => {}
             _ => return Found::Busy("the connection is being made or closed"),
         }
@@ -90,6 +107,12 @@ impl Sockets {
             return Found::Busy("data is on its way, or the kernel will send it again by a timer of its own");
         }
         Found::Connected(Peer::Inode(peer.inode))
+    }
+}
+
+impl Internet {
+    fn address(&self) -> Address {
+        Address { text: self.local.clone(), is_file: false }
     }
 }
 
@@ -121,6 +144,20 @@ fn address(text: &str) -> Option<String> {
         _ => return None,
     };
     Some(std::net::SocketAddr::new(ip, port).to_string())
+}
+
+/// Those of another process's network namespace. A thread of its own goes there, and ends there.
+fn unix_sockets_of(pid: i32) -> std::io::Result<HashMap<u64, Unix>> {
+    let network = std::fs::File::open(format!("/proc/{pid}/ns/net"))?;
+    let read = move || {
+        // SAFETY: takes numbers only.
+        match unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) } {
+            0 => unix_sockets(),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    let thread = std::thread::Builder::new().spawn(read)?;
+    thread.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
 }
 
 /// All Unix sockets with their peers, by `sock_diag` (`man 7 sock_diag`).
@@ -167,7 +204,8 @@ fn unix_sockets() -> std::io::Result<HashMap<u64, Unix>> {
             // unix_diag_msg: family, type, state, padding, inode, cookie; then attributes
             let message = &rest[16..size];
             if message.len() >= 16 {
-                let mut unix = Unix { peer: None, state: message[2], path: "an unnamed socket".to_owned() };
+                let unnamed = Address { text: "an unnamed socket".to_owned(), is_file: false };
+                let mut unix = Unix { peer: None, state: message[2], address: unnamed };
                 let mut attributes = &message[16..];
                 while attributes.len() >= 4 {
                     let size = usize::from(half(attributes, 0)).clamp(4, attributes.len());
@@ -176,7 +214,11 @@ fn unix_sockets() -> std::io::Result<HashMap<u64, Unix>> {
                         PEER if value.len() >= 4 => {
                             unix.peer = Some(u64::from(word(value, 0))).filter(|peer| *peer != 0);
                         }
-                        NAME => unix.path = String::from_utf8_lossy(value).trim_matches('\0').to_owned(),
+                        NAME => {
+                            let text = String::from_utf8_lossy(value).trim_matches('\0').to_owned();
+                            // an abstract name begins with a zero byte
+                            unix.address = Address { text, is_file: value.first() != Some(&0) };
+                        }
                         _ => {}
                     }
                     attributes = &attributes[size.next_multiple_of(4).min(attributes.len())..];
