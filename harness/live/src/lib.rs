@@ -22,6 +22,8 @@ mod tools;
 mod verdict;
 mod watch;
 
-pub use cell::{LIVE_ARG, Played, cannot, deadline, played, run, run_asking, run_looking, run_telling};
-pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
+pub use cell::{
+    LIVE_ARG, Played, Virtual, cannot, deadline, played, run, run_asking, run_looking, run_telling, run_virtually,
+};
+pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via, VirtualTime};
 pub use spec::{Cell, LiveError, SentSignal};

@@ -1,11 +1,13 @@
 //! What came of a live cell.
 //!
-//! Invariant: a report says what was seen and how that is known. A hang is `observed` (nothing moved for a whole
-//! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
+//! Invariant: a report says what was seen and how that is known. On the wall clock a hang is `observed` (nothing moved for
+//! a whole window) or met its `deadline`; neither is a proof. Only a deadlock in virtual time is [`Evidence::Proved`].
 
 use rehang_actors::Sight;
+use rehang_warp::{Ending, Verdict};
 use rehang_wire::opencode::RouteAnswers;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What came of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ pub struct Report {
     /// What the server's routes answer, if they were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routes: Option<RouteAnswers>,
+    /// If it ran in virtual time: how that went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_time: Option<VirtualTime>,
 }
 
 /// How a cell ended.
@@ -73,10 +78,20 @@ pub enum Outcome {
         /// On what: `question`, `permission`, `stdin`, `bash`, `pipe`, `model`, `hot-loop`, `exit`, `event`, `unknown`, …
         blocked_on: String,
     },
+    /// It lived by its timers to the end of the virtual time.
+    NoEnd {
+        /// What it was blocked on then, in the words of a hang.
+        blocked_on: String,
+    },
+    /// Nobody knows: in virtual time it came to no end, and there is no proof that it never does.
+    Undecided {
+        /// Why.
+        why: String,
+    },
 }
 
 impl Outcome {
-    /// `completed`, `stopped`, `failed`, `waiting`, `hung`.
+    /// `completed`, `stopped`, `failed`, `waiting`, `hung`, `no-end`, `undecided`.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
@@ -84,6 +99,8 @@ impl Outcome {
             Outcome::Failed { .. } => "failed",
             Outcome::Waiting { .. } => "waiting",
             Outcome::Hung { .. } => "hung",
+            Outcome::NoEnd { .. } => "no-end",
+            Outcome::Undecided { .. } => "undecided",
         }
     }
 
@@ -94,7 +111,9 @@ impl Outcome {
             Outcome::Stopped { cause: detail }
             | Outcome::Failed { reason: detail }
             | Outcome::Waiting { what: detail }
-            | Outcome::Hung { blocked_on: detail } => detail,
+            | Outcome::Hung { blocked_on: detail }
+            | Outcome::NoEnd { blocked_on: detail }
+            | Outcome::Undecided { why: detail } => detail,
         }
     }
 }
@@ -123,6 +142,15 @@ pub enum Evidence {
         /// The deadline, in milliseconds.
         deadline_ms: u64,
     },
+    /// In virtual time: each thread waits for what only another one can do, and there is no timer left.
+    Proved,
+    /// In virtual time: it was alive at the end of it.
+    Horizon {
+        /// The virtual time of the run, in milliseconds.
+        until_ms: u64,
+    },
+    /// In virtual time: it was alive, and no more is known.
+    Undecided,
 }
 
 impl std::fmt::Display for Evidence {
@@ -133,7 +161,94 @@ impl std::fmt::Display for Evidence {
             Evidence::Observed { window_ms } => write!(f, "observed({})", rehang_scenario::Span::ms(*window_ms)),
             Evidence::Repeats { requests } => write!(f, "repeats({requests})"),
             Evidence::Deadline { .. } => f.write_str("deadline"),
+            Evidence::Proved => f.write_str("proved"),
+            Evidence::Horizon { until_ms } => write!(f, "horizon({})", rehang_scenario::Span::ms(*until_ms)),
+            Evidence::Undecided => f.write_str("undecided"),
         }
+    }
+}
+
+/// How a run in virtual time went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VirtualTime {
+    /// Virtual time from the start to the end, in seconds.
+    pub seconds: f64,
+    /// Real time, in seconds.
+    pub real_seconds: f64,
+    /// How often the clock jumped.
+    pub jumps: u64,
+    /// `false` if time flowed with processor time, so that another run may differ.
+    pub repeatable: bool,
+    /// What each thread waited for at the end; of a hang it is the proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
+    /// If it lived to the end: the timers that expired, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lives_by: Vec<String>,
+    /// What virtual time did not reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The most waits and the most timers that are kept.
+const KEPT: usize = 40;
+
+impl VirtualTime {
+    /// How a run went.
+    pub(crate) fn of(ending: &Ending) -> VirtualTime {
+        let waits = ending.verdict.waits();
+        // the first thread is that of the supervisor, which holds the other ends
+        let supervisor = waits.first().map(|wait| wait.pid);
+        let of_agent = waits.iter().filter(|wait| Some(wait.pid) != supervisor);
+        let is_alive = matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime);
+        let timers = ending.timers.iter().filter(|_| is_alive);
+        VirtualTime {
+            seconds: ending.elapsed.as_secs_f64(),
+            real_seconds: ending.real.as_secs_f64(),
+            jumps: ending.jumps,
+            repeatable: ending.repeatable,
+            waits: of_agent.take(KEPT).map(ToString::to_string).collect(),
+            lives_by: timers.take(KEPT).map(ToString::to_string).collect(),
+            notes: ending.notes.iter().map(|note| format!("{} {}", note.program, note.what.text())).collect(),
+        }
+    }
+}
+
+impl Report {
+    /// What is known of an agent that ran in virtual time: the supervisor told what it saw, and the run how it ended. If
+    /// the agent was alive, `until` was its time.
+    pub(crate) fn in_virtual_time(mut self, ending: &Ending, until: Duration) -> Report {
+        let alive = |outcome: &Outcome| outcome.detail().to_owned();
+        let known = match &ending.verdict {
+            Verdict::Exited { .. } | Verdict::Signalled { .. } => None,
+            Verdict::Deadlock { .. } => Some((Outcome::Hung { blocked_on: alive(&self.outcome) }, Evidence::Proved)),
+            Verdict::Horizon { .. } => {
+                let until_ms = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
+                Some((Outcome::NoEnd { blocked_on: alive(&self.outcome) }, Evidence::Horizon { until_ms }))
+            }
+            other => Some((Outcome::Undecided { why: why_undecided(other) }, Evidence::Undecided)),
+        };
+        if let Some((outcome, evidence)) = known.filter(|_| self.evidence == Evidence::Undecided) {
+            (self.outcome, self.evidence) = (outcome, evidence);
+        }
+        self.virtual_time = Some(VirtualTime::of(ending));
+        self
+    }
+}
+
+fn why_undecided(verdict: &Verdict) -> String {
+    use rehang_warp::Source;
+    match verdict {
+        Verdict::WaitsFor { waits } => {
+            let outside = waits.iter().find_map(|wait| {
+                let object = wait.objects.iter().find(|object| matches!(object.source, Source::Outside(_)))?;
+                Some(format!("{} waits for the outside: {}", wait.program, object))
+            });
+            outside.unwrap_or_else(|| "it waits for the outside".to_owned())
+        }
+        Verdict::Undecided { why, .. } => why.clone(),
+        Verdict::OutOfTime => "the real time was used up".to_owned(),
+        _ => "its run was stopped".to_owned(),
     }
 }
 

@@ -18,7 +18,7 @@ mod ending;
 mod linux;
 mod look;
 
-pub use ending::{Ending, Expiry, Limit, Note, Object, Source, Timer, Verdict, Wait};
+pub use ending::{Ending, Expiry, Limit, Note, Object, Source, Timer, Verdict, Wait, in_seconds};
 pub use look::{Call, Look, Next, Thread};
 
 use std::fs::File;

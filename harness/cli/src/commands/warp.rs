@@ -5,7 +5,7 @@
 use super::CommandError;
 use clap::Args;
 use rehang_scenario::Span;
-use rehang_warp::{Ending, Error, Source, Verdict, Wait, Warp as Run};
+use rehang_warp::{Ending, Error, Verdict, Warp as Run, in_seconds};
 use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -148,7 +148,7 @@ fn code(verdict: &Verdict) -> u8 {
 /// How it ended, as lines.
 fn describe(ending: &Ending) -> String {
     let mut lines = String::new();
-    let at = seconds(ending.elapsed);
+    let at = in_seconds(ending.elapsed);
     let what = match &ending.verdict {
         Verdict::Exited { code } => format!("exit code {code} after {at} of virtual time"),
         Verdict::Signalled { signal } => format!("ended by signal {signal} after {at} of virtual time"),
@@ -171,21 +171,18 @@ fn describe(ending: &Ending) -> String {
         let _ = writeln!(
             lines,
             "  last deadline: {call} of {program} ({pid}), {}, at {}",
-            seconds(last.lasted),
-            seconds(last.at)
+            in_seconds(last.lasted),
+            in_seconds(last.at)
         );
     }
     if matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime) {
         for timer in ending.timers.iter().take(WAITS) {
-            let (shortest, longest) = (seconds(timer.shortest), seconds(timer.longest));
-            let each =
-                if shortest == longest { format!("{shortest} each") } else { format!("{shortest} to {longest}") };
-            let _ = writeln!(lines, "  {} of {}: {} times, {each}", timer.call, timer.program, timer.count);
+            let _ = writeln!(lines, "  {timer}");
         }
     } else {
         let waits = ending.verdict.waits();
         for wait in waits.iter().take(WAITS) {
-            let _ = writeln!(lines, "  {}", describe_wait(wait));
+            let _ = writeln!(lines, "  {wait}");
         }
         if waits.len() > WAITS {
             let _ = writeln!(lines, "  and {} more threads", waits.len() - WAITS);
@@ -201,28 +198,6 @@ fn describe(ending: &Ending) -> String {
         let _ = writeln!(lines, "  {} processes that outlived the command were killed", ending.left);
     }
     lines
-}
-
-/// What a thread waits for, and who could end the wait.
-fn describe_wait(wait: &Wait) -> String {
-    let objects = wait.objects.iter().take(WAITS).map(|object| match &object.source {
-        Source::Inside if object.holders.is_empty() => object.name.clone(),
-        Source::Inside => {
-            let holders: Vec<String> = object.holders.iter().map(ToString::to_string).collect();
-            format!("{} (by {})", object.name, holders.join(", "))
-        }
-        Source::Outside(whom) => format!("{} (from outside: {whom})", object.name),
-        Source::Unknown(why) => format!("{} (unknown: {why})", object.name),
-    });
-    let objects: Vec<String> = objects.collect();
-    let thread = if wait.pid == wait.tid { wait.pid.to_string() } else { format!("{}/{}", wait.pid, wait.tid) };
-    format!("{} ({thread}) in {} waits for {}", wait.program, wait.call, objects.join(", "))
-}
-
-/// Seconds without zeros at the end.
-fn seconds(span: Duration) -> String {
-    let text = format!("{}.{:09}", span.as_secs(), span.subsec_nanos());
-    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// An instant on the command line.
@@ -273,12 +248,5 @@ mod tests {
         for wrong in ["", "2026-02-29T00:00:00Z", "2026-12-31", "2026-12-31T24:00:00Z", "-1", "99999999999999"] {
             assert!(since(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn spans_have_no_zeros_at_the_end() {
-        assert_eq!(seconds(Duration::from_millis(1_500)), "1.5 s");
-        assert_eq!(seconds(Duration::from_secs(1_800)), "1800 s");
-        assert_eq!(seconds(Duration::ZERO), "0 s");
     }
 }
