@@ -366,3 +366,106 @@ pub enum Via {
     /// A signal that the agent was sent: its name, without `SIG`.
     Signal,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_warp::{Object, Source, Timer, Wait};
+
+    /// What a supervisor reports at the end of the virtual time.
+    fn alive() -> Report {
+        Report {
+            outcome: Outcome::Hung { blocked_on: "model".to_owned() },
+            evidence: Evidence::Undecided,
+            exit: None,
+            ms: 7,
+            startup_ms: Some(1),
+            told: Vec::new(),
+            requests: Requests::default(),
+            asks: Vec::new(),
+            last_progress: None,
+            processes: Vec::new(),
+            hot_loop: false,
+            problems: Vec::new(),
+            links: Vec::new(),
+            lines: Vec::new(),
+            lines_left_out: 0,
+            routes: None,
+            virtual_time: None,
+        }
+    }
+
+    fn wait(pid: i32, program: &str, source: Source) -> Wait {
+        let objects = vec![Object { name: "fd 0 pipe:[1]".to_owned(), source, holders: Vec::new() }];
+        Wait { pid, tid: pid, program: program.to_owned(), call: "read".to_owned(), objects, deadline: None }
+    }
+
+    fn judged(verdict: Verdict) -> Report {
+        let each = Duration::from_millis(25);
+        let timer = Timer { program: "a".into(), call: "nanosleep".into(), count: 3, shortest: each, longest: each };
+        let ending = Ending {
+            verdict,
+            elapsed: Duration::from_secs(3_600),
+            real: Duration::from_secs(1),
+            jumps: 3,
+            last: None,
+            timers: vec![timer],
+            repeatable: true,
+            notes: Vec::new(),
+            left: 2,
+        };
+        alive().in_virtual_time(&ending, Duration::from_secs(3_600))
+    }
+
+    #[test]
+    fn only_a_deadlock_is_a_hang_that_is_proved() {
+        let waits = vec![wait(1, "supervisor", Source::Inside), wait(2, "agent", Source::Inside)];
+        let hung = judged(Verdict::Deadlock { waits: waits.clone() });
+        assert_eq!((hung.outcome.word(), hung.outcome.detail()), ("hung", "model"));
+        assert_eq!(hung.evidence, Evidence::Proved);
+        let of = hung.virtual_time.expect("it ran in virtual time");
+        assert_eq!(of.waits, ["agent (2) in read waits for fd 0 pipe:[1]"], "the supervisor is not the agent");
+        assert!(of.lives_by.is_empty());
+
+        let no_end = judged(Verdict::Horizon { waits });
+        assert_eq!((no_end.outcome.word(), no_end.outcome.detail()), ("no-end", "model"));
+        assert_eq!(no_end.evidence.to_string(), "horizon(1h)");
+        let of = no_end.virtual_time.expect("it ran in virtual time");
+        assert_eq!(of.lives_by, ["nanosleep of a: 3 times, 0.025 s each"]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_undecided_with_its_reason() {
+        let outside = vec![wait(2, "agent", Source::Outside("a person".to_owned()))];
+        for (verdict, why) in [
+            (Verdict::OutOfTime, "the real time was used up"),
+            (Verdict::Undecided { why: "VTIME".to_owned(), waits: Vec::new() }, "VTIME"),
+            (
+                Verdict::WaitsFor { waits: outside },
+                "agent waits for the outside: fd 0 pipe:[1] (from outside: a person)",
+            ),
+        ] {
+            let report = judged(verdict);
+            assert_eq!((report.outcome.word(), report.outcome.detail()), ("undecided", why));
+            assert_eq!(report.evidence, Evidence::Undecided);
+        }
+    }
+
+    #[test]
+    fn what_the_supervisor_knows_stands() {
+        let settled = Report { outcome: Outcome::Completed, evidence: Evidence::Settled, ..alive() };
+        let ending = Ending {
+            verdict: Verdict::Exited { code: 0 },
+            elapsed: Duration::from_secs(2),
+            real: Duration::ZERO,
+            jumps: 0,
+            last: None,
+            timers: Vec::new(),
+            repeatable: true,
+            notes: Vec::new(),
+            left: 0,
+        };
+        let report = settled.in_virtual_time(&ending, Duration::from_secs(3_600));
+        assert_eq!((report.outcome, report.evidence), (Outcome::Completed, Evidence::Settled));
+    }
+}

@@ -325,6 +325,25 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_end_is_compared_by_what_it_is_blocked_on() {
+        let no_end = seen(Outcome::NoEnd { blocked_on: "question".to_owned() }, "").verdict();
+        assert_eq!(no_end.to_string(), "no-end (question)");
+        let undecided = seen(Outcome::Undecided { why: "the real time was used up".to_owned() }, "").verdict();
+        assert_eq!(undecided.to_string(), "undecided");
+    }
+
+    #[test]
+    fn an_agent_without_end_may_never_have_asked_its_model() {
+        let name = |text: &str| text.to_owned();
+        let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name("text"), terminal: name("null") };
+        for outcome in [Outcome::NoEnd { blocked_on: name("stdin") }, Outcome::Undecided { why: name("no proof") }] {
+            let mut report = report(outcome, "");
+            report.requests.main = 0;
+            assert!(Row::seen(&key, "of", &report).outcome.is_some());
+        }
+    }
+
+    #[test]
     fn an_end_beyond_the_script_is_no_outcome() {
         let beyond = "request 3: the script has no response 2";
         let row = seen(Outcome::Completed, beyond);

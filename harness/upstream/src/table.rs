@@ -204,4 +204,28 @@ mod tests {
         .assert_eq(table);
         assert!(text.contains("Run on 2026-11-21, 4 cells."));
     }
+
+    #[test]
+    fn virtual_time_has_a_legend_where_there_is_some() {
+        let virtual_time = rehang_live::VirtualTime {
+            seconds: 86_400.0,
+            real_seconds: 1.0,
+            jumps: 7,
+            repeatable: true,
+            waits: Vec::new(),
+            lives_by: Vec::new(),
+            notes: Vec::new(),
+        };
+        let of = |version, outcome, evidence: &str| Row {
+            evidence: evidence.to_owned(),
+            virtual_time: Some(virtual_time.clone()),
+            ..row(version, Some(outcome), "question")
+        };
+        let rows = [of("1.0.0", "hung", "proved"), of("1.1.0", "no-end", "horizon(24h)")];
+        let text = markdown(&rows.map(|row| (row.key(), row)).into());
+        assert!(text.contains("| **hung** question 10s *p* *v* | **no end** question 10s *v* |"), "{text}");
+        assert!(text.contains("Cells with *v* ran in virtual time"));
+        let wall: Rows = [row("1.0.0", Some("hung"), "")].map(|row| (row.key(), row)).into();
+        assert!(!markdown(&wall).contains("virtual time"));
+    }
 }

@@ -313,6 +313,10 @@ mod tests {
         assert_eq!(which(&row(None, "no binary"), &ends), None);
         let flaky = Row { flaky: vec!["hung 3 of 6".into()], ..hung.clone() };
         assert_eq!(which(&flaky, &ends), None);
+        let (no_end, undecided) = (row(Some("no-end"), "question"), row(Some("undecided"), "why"));
+        assert_eq!(which(&no_end, &ends), None, "another kind of hang");
+        assert_eq!(which(&no_end, &[no_end.verdict(), completed.verdict()]), Some(0));
+        assert_eq!(which(&undecided, &ends), None);
         let both_free = [completed.verdict(), row(Some("failed"), "x").verdict()];
         assert_eq!(which(&row(Some("stopped"), "y"), &both_free), None);
     }
