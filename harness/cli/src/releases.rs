@@ -212,9 +212,10 @@ fn hangs(row: &Row) -> bool {
 
 /// How a run in virtual time went.
 fn spent(of: &VirtualTime) -> String {
-    let VirtualTime { seconds, real_seconds, jumps, repeatable, .. } = of;
+    let VirtualTime { seconds, real_seconds, jumps, repeatable, lengthened, .. } = of;
     let odd = if *repeatable { "" } else { "; not repeatable: time flowed while it computed" };
-    format!("{seconds} s virtual, {real_seconds:.1} s real, {jumps} jumps{odd}")
+    let late = if *lengthened > 0 { format!("; {lengthened} waits of tickers were lengthened") } else { String::new() };
+    format!("{seconds} s virtual, {real_seconds:.1} s real, {jumps} jumps{late}{odd}")
 }
 
 fn one_line(text: &str) -> String {

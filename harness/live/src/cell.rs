@@ -174,6 +174,8 @@ pub struct Virtual {
     pub until: Duration,
     /// The real time that it may take.
     pub within: Duration,
+    /// How long the waits of tickers last, if they are to be skipped; see [`Warp::skip_tickers`].
+    pub skip_tickers: Option<Duration>,
     /// Where its random numbers come from, if they are to be the same in each run.
     pub seed: Option<u64>,
 }
@@ -195,6 +197,9 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     command.arg(LIVE_ARG).env_clear().process_group(0);
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
     let mut warp = Warp::new(command).until(settings.until).within(settings.within).last_signal(END_SIGNAL);
+    if let Some(span) = settings.skip_tickers {
+        warp = warp.skip_tickers(span);
+    }
     if let Some(seed) = settings.seed {
         warp = warp.seed(seed);
     }

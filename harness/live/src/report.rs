@@ -179,6 +179,9 @@ pub struct VirtualTime {
     pub jumps: u64,
     /// `false` if time flowed with processor time, so that another run may differ.
     pub repeatable: bool,
+    /// How many waits of tickers lasted longer than asked; 0 unless tickers are skipped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lengthened: u64,
     /// What each thread waited for at the end; of a hang it is the proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<String>,
@@ -188,6 +191,10 @@ pub struct VirtualTime {
     /// What virtual time did not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The most waits and the most timers that are kept.
@@ -207,6 +214,7 @@ impl VirtualTime {
             real_seconds: ending.real.as_secs_f64(),
             jumps: ending.jumps,
             repeatable: ending.repeatable,
+            lengthened: ending.lengthened,
             waits: of_agent.take(KEPT).map(ToString::to_string).collect(),
             lives_by: timers.take(KEPT).map(ToString::to_string).collect(),
             notes: ending.notes.iter().map(|note| format!("{} {}", note.program, note.what.text())).collect(),
@@ -411,6 +419,7 @@ mod tests {
             last: None,
             timers: vec![timer],
             repeatable: true,
+            lengthened: 0,
             notes: Vec::new(),
             left: 2,
         };
@@ -462,6 +471,7 @@ mod tests {
             last: None,
             timers: Vec::new(),
             repeatable: true,
+            lengthened: 0,
             notes: Vec::new(),
             left: 0,
         };

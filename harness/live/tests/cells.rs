@@ -92,6 +92,7 @@ const TRIALS: &[Test] = &[
     ("in virtual time a limit of many minutes is over at once", limit_in_virtual_time),
     ("in virtual time a retry without end lives by its timer", no_end),
     ("in virtual time what an agent leaves behind ends with its cell", leaves_a_daemon_virtually),
+    ("in virtual time a command that sleeps is what its agent waits for", sleeping_command),
     ("in virtual time people act by the clock", people_in_virtual_time),
 ];
 
@@ -452,7 +453,8 @@ fn another_agents() -> Result<(), Failed> {
 /// Runs a cell in virtual time, of which it has an hour.
 fn virtually(cell: &Cell<'_>) -> Result<Report, LiveError> {
     // so much real time is used only if something is wrong
-    let settings = Virtual { until: Duration::from_secs(3_600), within: Duration::from_secs(600), seed: None };
+    let settings =
+        Virtual { until: Duration::from_secs(3_600), within: Duration::from_secs(600), skip_tickers: None, seed: None };
     run_virtually(cell, &settings)
 }
 
@@ -496,6 +498,12 @@ faults = [{ model = { response = 0, does = { status = 500 } } }]"#;
     let of_agent = lives_by.iter().find(|timer| timer.contains("python")).map(String::as_str);
     let known = of_agent.is_some_and(|timer| timer.contains(": 14 times, 0.2 s to 1638.4 s"));
     if known { Ok(()) } else { Err(format!("{lives_by:?}").into()) }
+}
+
+fn sleeping_command() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "make", does = [{ sleep = "2h" }] } }, { say = "Done." }]"#;
+    let report = in_virtual_time("", turns)?;
+    is("the outcome", &report.outcome, &Outcome::NoEnd { blocked_on: "bash".to_owned() })
 }
 
 fn leaves_a_daemon_virtually() -> Result<(), Failed> {

@@ -27,6 +27,8 @@ pub struct Ending {
     pub timers: Vec<Timer>,
     /// `false` if time flowed with processor time, so that another run may differ.
     pub repeatable: bool,
+    /// How many waits of tickers lasted longer than asked; see [`Warp::skip_tickers`](crate::Warp::skip_tickers).
+    pub lengthened: u64,
     /// What could not be done in virtual time.
     pub notes: Vec<Note>,
     /// How many processes outlived the command; they were killed.

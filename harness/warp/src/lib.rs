@@ -61,6 +61,7 @@ struct Settings {
     busy: Duration,
     outside: Duration,
     within: Option<Duration>,
+    skip_tickers: Option<Duration>,
     last_signal: Option<i32>,
     forward_signals: bool,
 }
@@ -75,6 +76,7 @@ impl<'a> Warp<'a> {
             busy: BUSY,
             outside: OUTSIDE,
             within: None,
+            skip_tickers: None,
             last_signal: None,
             forward_signals: false,
         };
@@ -123,6 +125,16 @@ impl<'a> Warp<'a> {
     #[must_use]
     pub fn within(mut self, span: Duration) -> Self {
         self.settings.within = Some(span);
+        self
+    }
+
+    /// Let the waits of tickers last this long. A ticker is a thread whose last hundred sleeps or waits for another thread
+    /// were shorter, all in the same place, and all expired. A real machine that is busy does the same, but what a ticker
+    /// is there for comes so much later. Waits for descriptors are left as they are: an event loop may have other
+    /// deadlines than the one that it waits for.
+    #[must_use]
+    pub fn skip_tickers(mut self, span: Duration) -> Self {
+        self.settings.skip_tickers = Some(span);
         self
     }
 

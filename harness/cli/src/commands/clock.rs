@@ -19,6 +19,10 @@ pub struct ClockArgs {
     /// How much real time a cell in virtual time may take; after that it is undecided.
     #[arg(long, value_name = "SPAN", default_value = "10m", value_parser = super::span)]
     pub within: Span,
+    /// In virtual time, let threads that do nothing but wake up now and then sleep this long. What they are there for comes so
+    /// much later; limits of event loops do not.
+    #[arg(long, value_name = "SPAN", value_parser = super::span)]
+    pub skip_tickers: Option<Span>,
     /// In virtual time: where random numbers come from, so that random back-offs are the same in each run.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -45,9 +49,12 @@ impl ClockArgs {
             (Clock::Virtual, Some(unfit)) => {
                 Err(CommandError::Usage(format!("`{unfit}` has no meaning with `--clock virtual`")))
             }
-            (Clock::Virtual, None) => {
-                Ok(Some(Virtual { until: span(self.until), within: span(self.within), seed: self.seed }))
-            }
+            (Clock::Virtual, None) => Ok(Some(Virtual {
+                until: span(self.until),
+                within: span(self.within),
+                skip_tickers: self.skip_tickers.map(span),
+                seed: self.seed,
+            })),
         }
     }
 }

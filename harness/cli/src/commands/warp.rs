@@ -48,6 +48,9 @@ pub struct Warp {
     /// End the command after this real time; without it, it may take as long as it takes. The exit code is 122 then.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub within: Option<Span>,
+    /// Let threads that do nothing but wake up now and then sleep this long: what they are there for comes so much later.
+    #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
+    pub skip_tickers: Option<Span>,
     /// Write how it ended as JSON to a file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -103,6 +106,9 @@ impl Warp {
         }
         if let Some(within) = self.within {
             run = run.within(real(within));
+        }
+        if let Some(span) = self.skip_tickers {
+            run = run.skip_tickers(real(span));
         }
         if let Some(seed) = self.seed {
             run = run.seed(seed);
@@ -190,6 +196,9 @@ fn describe(ending: &Ending) -> String {
     }
     for note in &ending.notes {
         let _ = writeln!(lines, "  {} {}", note.program, note.what.text());
+    }
+    if ending.lengthened > 0 {
+        let _ = writeln!(lines, "  {} waits of tickers lasted longer than asked", ending.lengthened);
     }
     if !ending.repeatable {
         lines.push_str("  not repeatable: time flowed while the command computed\n");

@@ -95,7 +95,8 @@ impl Tracer<'_> {
                     signals.forward(self.root);
                 }
                 self.wait_for_the_tree(&mut patience);
-                if self.told.is_none() && self.clock.now >= self.horizon() {
+                // time flows while it computes; else what expired at the last instant is waited for
+                if self.told.is_none() && patience.flow.is_some() && self.clock.now >= self.horizon() {
                     let verdict = Verdict::Horizon { waits: proof::waits(self) };
                     if let Some(ending) = self.conclude(verdict, &mut patience) {
                         return ending;
@@ -260,6 +261,7 @@ impl Tracer<'_> {
             last: self.record.last.clone(),
             timers: self.record.timers(),
             repeatable: self.record.repeatable,
+            lengthened: self.record.lengthened,
             notes: self.record.notes(),
             left: self.processes.len(),
         }

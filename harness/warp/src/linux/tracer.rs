@@ -162,6 +162,7 @@ impl<'a> Tracer<'a> {
                 mapping: None,
                 rest: None,
                 draws: 0,
+                ticks: ((0, 0), 0),
             },
         );
         self.processes.entry(pid).or_insert_with(|| Process {

@@ -44,6 +44,14 @@ pub fn trials() -> Vec<Trial> {
             assert!(!ran.ending.repeatable);
             Ok(())
         }),
+        Trial::test("last::what_expires_at_the_horizon_is_waited_for", || {
+            // it computes for a while after the last sleep, which ends at the horizon
+            let script = "sleep 3600; n=0; while [ $n -lt 2000000 ]; do n=$((n+1)); done; echo $n; sleep 1";
+            let ran = run_with(command(&["sh", "-c", script]), |warp| warp.until(seconds(3600)));
+            assert!(matches!(ran.ending.verdict, Verdict::Horizon { .. }), "{:?}", ran.ending.verdict);
+            assert_eq!(ran.output, "2000000\n");
+            Ok(())
+        }),
         Trial::test("last::the_real_time_can_be_used_up", || {
             // without a limit it would end after 10^9 sleeps
             let script = "trap 'echo told; exit 7' USR1; while :; do sleep 0.001 & wait; done";

@@ -54,7 +54,8 @@ fn run_program(name: &str, arguments: &[String]) {
     match name {
         "edge" => edge::program(),
         "stress" => stress::program(&arguments[0], number(1)),
-        "limits" => limits::program(),
+        "limits" if arguments.is_empty() => limits::program(),
+        "limits" => limits::ticker(),
         "verdict" => verdicts::program_of(&arguments[0]),
         other => panic!("no program {other}"),
     }
