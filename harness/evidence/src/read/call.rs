@@ -2,7 +2,7 @@
 //!
 //! Invariant: what cannot be decoded is `Other` with an unknown limit, never a guess.
 
-use super::{Reach, file, memory, mounts, numbers, process, served};
+use super::{Reach, file, memory, mounts, numbers, served};
 use crate::data::{Call, Does, Pid, Process, TimeLimit, Watch};
 use rustix::fs::FileType;
 

@@ -3,7 +3,7 @@
 //! Invariant: a thread that may wait for something else than a server (a pipe, a lock, a clock) has none.
 
 use super::mounts::Mounts;
-use super::{fds, file, memory, process};
+use super::{fds, file, memory};
 use crate::data::{Call, Object, Pid, Process, Server, State};
 
 /// Where a call has the file that it is about.

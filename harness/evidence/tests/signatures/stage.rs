@@ -210,9 +210,12 @@ pub fn run(case: &Case) -> Result<(), String> {
         }
         last = judge_as(case, look, root);
         right += usize::from(last.is_ok());
-        // a hang is looked for until it is found, however slow the machine is; of a healthy tree each look must be right
+        // a hang is looked for until it is found, however slow the machine is; of a healthy tree each look must be right,
+        // but that a busy machine may keep one that works from working: then it is looked at again
+        let kept = look.diagnosis.verdict != Verdict::Hung;
         match (case.verdict, &last) {
             (Verdict::Hung, Err(_)) => over,
+            (Verdict::Working, Err(_)) if kept => over,
             (Verdict::Hung, Ok(())) | (_, Err(_)) => ControlFlow::Break(()),
             (_, Ok(())) if right >= RIGHT => ControlFlow::Break(()),
             (_, Ok(())) => over,

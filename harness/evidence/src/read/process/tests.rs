@@ -6,7 +6,8 @@ use super::*;
 use crate::data::Does;
 use crate::read::staged::{Staged, until};
 use expect_test::expect;
-use std::process::Stdio;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_name_cannot_play_tricks_with_a_terminal() {
@@ -207,12 +208,36 @@ fn a_child_that_reads_a_pipe_is_read_as_it_is() {
     assert_eq!((process.comm.as_str(), process.args.as_slice()), ("cat", ["cat".to_owned()].as_slice()));
     assert_eq!((process.ppid, process.state), (own, State::Sleeping));
     assert_eq!(process.parent_name, Stat::of(own).unwrap().comm);
-    assert!(process.group_led && process.session_led && process.fds_read);
+    assert!(process.fds_read);
     let [thread] = process.threads.as_slice() else { panic!("one thread: {process:?}") };
     assert_eq!((thread.tid, thread.state, thread.yields), (cat.pid(), State::Sleeping, None));
     let call = thread.call.clone().unwrap();
     assert_eq!((call.name.as_str(), call.does, thread.call_read), ("read", Does::Read { fd: 0 }, true));
     assert!(is_called(cat.pid(), "cat") && !is_called(cat.pid(), "dog"));
+}
+
+/// The session of whoever started these tests may have lost its leader, so the child has one of its own.
+#[test]
+fn a_group_and_a_session_are_led_while_their_leader_lives() {
+    let own = || Ok(drop(rustix::process::setsid()?));
+    let mut cat = Command::new("cat");
+    // SAFETY: a plain system call, which a child may make before it begins another program
+    let cat = Staged::start(unsafe { cat.stdin(Stdio::piped()).pre_exec(own) });
+    cat.is_in(libc::SYS_read);
+    let process = read(cat.pid(), &all().unwrap(), &reader(), &Reach::default()).unwrap();
+    assert_eq!((process.pgrp, process.session), (cat.pid(), cat.pid()));
+    assert!(process.group_led && process.session_led);
+    // a shell that has ended leads nothing: what it left is in its group and in its session
+    let (end, input) = std::io::pipe().unwrap();
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", "exec 3<&0; cat <&3 >/dev/null & echo $!"]).stdin(end);
+    // SAFETY: as above
+    let said = unsafe { shell.pre_exec(own) }.output().unwrap();
+    let left: Pid = String::from_utf8(said.stdout).unwrap().trim().parse().unwrap();
+    until(|| std::fs::read_to_string(format!("/proc/{left}/syscall")).ok()?.starts_with("0 ").then_some(()));
+    let process = read(left, &all().unwrap(), &reader(), &Reach::default()).unwrap();
+    assert!(!process.group_led && !process.session_led);
+    drop(input);
 }
 
 #[test]
