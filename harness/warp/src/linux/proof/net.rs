@@ -1,7 +1,8 @@
 //! Sockets and their peers: Unix sockets from the kernel's `sock_diag`, those of the internet from `/proc/net`.
 
+use super::namespace;
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// All sockets of a network namespace.
 pub struct Sockets {
@@ -72,8 +73,10 @@ impl Sockets {
             let text = std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
             internet.extend(text.lines().skip(1).filter_map(|line| parse(line, is_tcp)));
         }
-        let mut unix = unix_sockets().unwrap_or_default();
-        unix.extend(unix_sockets_of(pid).unwrap_or_default());
+        let in_own = namespace::diagnostic_socket().and_then(|socket| unix_sockets(&socket));
+        let in_its = namespace::diagnostic_socket_of(pid).and_then(|socket| unix_sockets(&socket));
+        let mut unix = in_own.unwrap_or_default();
+        unix.extend(in_its.unwrap_or_default());
         Sockets { unix, internet }
     }
 
@@ -146,35 +149,13 @@ fn address(text: &str) -> Option<String> {
     Some(std::net::SocketAddr::new(ip, port).to_string())
 }
 
-/// Those of another process's network namespace. A thread of its own goes there, and ends there.
-fn unix_sockets_of(pid: i32) -> std::io::Result<HashMap<u64, Unix>> {
-    let network = std::fs::File::open(format!("/proc/{pid}/ns/net"))?;
-    let read = move || {
-        // SAFETY: takes numbers only.
-        match unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) } {
-            0 => unix_sockets(),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    let thread = std::thread::Builder::new().spawn(read)?;
-    thread.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
-}
-
 /// All Unix sockets with their peers, by `sock_diag` (`man 7 sock_diag`).
-fn unix_sockets() -> std::io::Result<HashMap<u64, Unix>> {
+fn unix_sockets(socket: &OwnedFd) -> std::io::Result<HashMap<u64, Unix>> {
     /// `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`, and the attributes that answer them, of <linux/unix_diag.h>.
     const SHOW: u32 = 1 | 4;
     const NAME: u16 = 0;
     const PEER: u16 = 2;
     const SOCK_DIAG_BY_FAMILY: u16 = 20;
-    // SAFETY: takes numbers only; what it returns is a new descriptor that is owned here alone.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
-        if fd < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
     // nlmsghdr: length, type, flags, sequence, port; unix_diag_req: family, protocol, states, inode, show, cookie
     let mut request = Vec::new();
     request.extend(40_u32.to_ne_bytes());
