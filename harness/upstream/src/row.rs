@@ -2,9 +2,11 @@
 //!
 //! Invariant: a row is either something seen (an outcome with its evidence) or a reason why nothing could be.
 
-use rehang_live::{Exit, Line, Outcome, Report, Via, VirtualTime};
+use rehang_live::{Exit, Line, Outcome, Report, Via, Virtual, VirtualTime};
 use rehang_model_server::BEYOND_SCRIPT;
+use rehang_scenario::Span;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A row of a results file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,8 +158,17 @@ impl Row {
 
     /// The same row, with the command that shows it again in virtual time.
     #[must_use]
-    pub fn in_virtual_time(self) -> Row {
-        let command = format!("{} --clock virtual", self.command);
+    pub fn in_virtual_time(self, settings: &Virtual) -> Row {
+        let mut command = format!("{} --clock virtual", self.command);
+        let span = |span: Duration| Span::ms(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+        let until = Some(settings.until).filter(|until| *until != rehang_live::HORIZON);
+        let spans = [("until", until), ("skip-tickers", settings.skip_tickers)];
+        for (name, of) in spans.into_iter().filter_map(|(name, of)| Some((name, of?))) {
+            command.push_str(&format!(" --{name} {}", span(of)));
+        }
+        if let Some(seed) = settings.seed {
+            command.push_str(&format!(" --seed {seed}"));
+        }
         Row { command, ..self }
     }
 
@@ -330,6 +341,18 @@ mod tests {
         assert_eq!(no_end.to_string(), "no-end (question)");
         let undecided = seen(Outcome::Undecided { why: "the real time was used up".to_owned() }, "").verdict();
         assert_eq!(undecided.to_string(), "undecided");
+    }
+
+    #[test]
+    fn a_row_names_the_command_that_shows_it_again() {
+        let row = seen(Outcome::Completed, "");
+        let plain = Virtual { until: rehang_live::HORIZON, within: Duration::ZERO, skip_tickers: None, seed: None };
+        let command = |settings: &Virtual| row.clone().in_virtual_time(settings).command;
+        let whole = "rehang upstream mine@1.0.0 text --terminal null --clock virtual";
+        assert_eq!(command(&plain), whole);
+        let skip_tickers = Some(Duration::from_secs(10));
+        let other = Virtual { until: Duration::from_secs(360), skip_tickers, seed: Some(1), ..plain };
+        assert_eq!(command(&other), format!("{whole} --until 6m --skip-tickers 10s --seed 1"));
     }
 
     #[test]

@@ -142,7 +142,10 @@ impl Runner {
                 Ok(report) => {
                     self.keep(cell, &report).map_err(|error| Stop::Machine(format!("the recording: {error}")))?;
                     let row = Row { why, ..Row::seen(&cell.key, &cell.of, &report) };
-                    rows.push(if self.in_virtual_time.is_some() { row.in_virtual_time() } else { row });
+                    rows.push(match &self.in_virtual_time {
+                        Some(settings) => row.in_virtual_time(settings),
+                        None => row,
+                    });
                 }
                 Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
                 Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),
