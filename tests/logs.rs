@@ -144,7 +144,6 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("model/same-call-again", "it never ends, so that its log is cut"),
     ("permission/claude-tty", "a screen shows text, not why a session ended"),
     ("question/terminal", "a screen shows a menu, not which tool drew it"),
-    ("startup/browser-login", "that somebody listens is in no log"),
     ("startup/hook-callback-mute", "what a host was asked is no message of such a log"),
     ("startup/mcp-http-call-never-returns", "a call of a tool server's tool becomes a tool whose result is lost"),
     ("startup/mcp-http-stream-cut", "a call of a tool server's tool becomes a tool whose result is lost"),
@@ -694,8 +693,8 @@ fn all_that_people_have() -> Vec<Read> {
             "a clock beside a lock",
             (0..20).map(|n| format!("{}\tWaiting for lock… {}s\n", n * 30, n * 30)).collect(),
             "plain",
-            "B5",
-            "hung on timer",
+            "R2",
+            "hung on file",
         ),
         (
             "events behind a logger's words",

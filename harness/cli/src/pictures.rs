@@ -4,6 +4,7 @@
 //! Invariant: a picture shows what a trace holds; nothing is run again for it.
 
 use crate::error::CommandError;
+use crate::releases::is_hang;
 use crate::shell::reading;
 use crate::{book, last};
 use rehang_judge::Row as JudgedRow;
@@ -104,7 +105,7 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
         squares[x] = Some(square(row));
     }
     lines.iter_mut().for_each(|(_, squares)| squares.resize(columns.len(), None));
-    let hung = rows.iter().filter(|row| row.outcome.as_deref() == Some("hung")).count();
+    let hung = rows.iter().filter(|row| is_hang(row)).count();
     let table = Table {
         title: "real releases against a scripted model".to_owned(),
         command: command.to_owned(),
@@ -128,7 +129,7 @@ pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
 fn square(row: &Row) -> Square {
     let colour = match row.outcome.as_deref() {
         _ if !row.flaky.is_empty() => Colour::Odd,
-        Some("hung") => Colour::Bad,
+        Some("hung" | "no-end") => Colour::Bad,
         Some("completed") => Colour::Good,
         Some(_) => Colour::Odd,
         None => Colour::Plain,
@@ -141,6 +142,8 @@ fn square(row: &Row) -> Square {
         ("how it is known", vec![how.join(", ")]),
         ("open asks", row.asks.clone()),
         ("where its threads waited", row.waits.clone()),
+        ("at its end in virtual time", row.virtual_time.iter().flat_map(|of| of.waits.clone()).collect()),
+        ("what it lived by", row.virtual_time.iter().flat_map(|of| of.lives_by.clone()).collect()),
         ("what it told its model", row.told.clone()),
         ("problems", row.problems.clone()),
         ("runs differ", row.flaky.clone()),

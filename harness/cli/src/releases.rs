@@ -5,6 +5,7 @@
 use crate::report::Format;
 use anstyle::{AnsiColor, Style};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+use rehang_live::VirtualTime;
 use rehang_scenario::text::{counted, duration};
 use rehang_upstream::baseline::Change;
 use rehang_upstream::row::Row;
@@ -59,7 +60,7 @@ impl Shown<'_> {
         for row in self.rows {
             let style = match row.outcome.as_deref() {
                 Some("completed") => GOOD,
-                Some("hung") => BAD,
+                Some("hung" | "no-end") => BAD,
                 Some(_) => Style::new(),
                 None => DIM,
             };
@@ -91,7 +92,7 @@ impl Shown<'_> {
         let count = |word: &str| self.rows.iter().filter(|row| row.outcome.as_deref() == Some(word)).count();
         writeln!(
             out,
-            "{}: {} completed, {} failed, {} stopped, {}{} hung, {} could not run",
+            "{}: {} completed, {} failed, {} stopped, {}{} hung, {}{} could not run",
             counted(self.rows.len(), "cell"),
             count("completed"),
             count("failed"),
@@ -101,12 +102,16 @@ impl Shown<'_> {
                 waiting => format!("{waiting} waiting, "),
             },
             count("hung"),
+            match (count("no-end"), count("undecided")) {
+                (0, 0) => String::new(),
+                (no_end, undecided) => format!("{no_end} without end, {undecided} undecided, "),
+            },
             self.rows.iter().filter(|row| row.outcome.is_none()).count()
         )
     }
 
     fn hangs(&self, out: &mut dyn Write) -> io::Result<()> {
-        for row in self.rows.iter().filter(|row| row.outcome.as_deref() == Some("hung") || !row.flaky.is_empty()) {
+        for row in self.rows.iter().filter(|row| hangs(row) || !row.flaky.is_empty()) {
             writeln!(out, "\n{BOLD}{}@{} {} {}{BOLD:#}", row.agent, row.version, row.scenario, row.terminal)?;
             // whole: the sentence is what was asked for
             row.why.iter().try_for_each(|why| writeln!(out, "  why       {why}"))?;
@@ -118,12 +123,18 @@ impl Shown<'_> {
             line("waits", &row.waits)?;
             line("problem", &row.problems)?;
             line("links", &[row.links.join(" ")])?;
+            if let Some(virtual_time) = &row.virtual_time {
+                let proof = if row.evidence == "proved" { "proof" } else { "at end" };
+                line(proof, &virtual_time.waits)?;
+                line("lives by", &virtual_time.lives_by)?;
+                line("clock", &[spent(virtual_time)])?;
+            }
             if row.hot_loop {
                 line("loop", &["it computes, or asks its model, all the while: no wait, a loop".to_owned()])?;
             }
             line("again", std::slice::from_ref(&row.command))?;
         }
-        if self.rows.iter().any(|row| row.outcome.as_deref() == Some("hung")) { writeln!(out) } else { Ok(()) }
+        if self.rows.iter().any(hangs) { writeln!(out) } else { Ok(()) }
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -166,7 +177,7 @@ impl Shown<'_> {
         let key = (&row.agent, &row.version, &row.scenario, &row.terminal);
         let of = |c: &&Change| (&c.agent, &c.to_version, &c.scenario, &c.terminal) == key && c.regression;
         let worse = self.changes.iter().find(of).map(Change::to_string);
-        let hung = (self.deny_hangs && row.outcome.as_deref() == Some("hung")).then(|| said(row));
+        let hung = (self.deny_hangs && is_hang(row)).then(|| said(row));
         match worse.or(hung) {
             Some(message) => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -187,6 +198,24 @@ impl Shown<'_> {
 pub fn said(row: &Row) -> String {
     let verdict = row.verdict().to_string();
     if row.flaky.is_empty() { verdict } else { format!("flaky: {verdict}") }
+}
+
+/// Whether a row's agent did not end by itself for ever, as far as is known: a hang, or no end in the virtual time.
+pub fn is_hang(row: &Row) -> bool {
+    matches!(row.outcome.as_deref(), Some("hung" | "no-end"))
+}
+
+/// Whether more is shown of a row than its line.
+fn hangs(row: &Row) -> bool {
+    is_hang(row) || row.outcome.as_deref() == Some("undecided")
+}
+
+/// How a run in virtual time went.
+fn spent(of: &VirtualTime) -> String {
+    let VirtualTime { seconds, real_seconds, jumps, repeatable, lengthened, .. } = of;
+    let odd = if *repeatable { "" } else { "; not repeatable: time flowed while it computed" };
+    let late = if *lengthened > 0 { format!("; {lengthened} waits of tickers were lengthened") } else { String::new() };
+    format!("{seconds} s virtual, {real_seconds:.1} s real, {jumps} jumps{late}{odd}")
 }
 
 fn one_line(text: &str) -> String {

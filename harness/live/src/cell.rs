@@ -5,12 +5,15 @@
 use crate::plan;
 use crate::report::Report;
 use crate::spec::{Answer, Cell, CellSpec, LiveError};
+use crate::supervisor::END_SIGNAL;
 use rehang_agents::{Form, Recipe};
 use rehang_scenario::{
     Fault, ModelDoes, Scenario, Terminal,
     turns::{Bash, Step, Turn},
 };
-use std::io::{BufRead, BufReader, Write};
+use rehang_warp::{Error as WarpError, Warp};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -162,6 +165,74 @@ pub fn run_looking(cell: &Cell<'_>, look: &mut dyn FnMut(i32)) -> Result<Report,
 /// Why it could not be run.
 pub fn run_asking(cell: &Cell<'_>) -> Result<Report, LiveError> {
     play(CellSpec { asks_routes: true, ..plan::order(cell)? }, cell, &mut |_| {})
+}
+
+/// How a cell is run in virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Virtual {
+    /// The virtual time that it has from its start.
+    pub until: Duration,
+    /// The real time that it may take.
+    pub within: Duration,
+    /// How long the waits of tickers last, if they are to be skipped; see [`Warp::skip_tickers`].
+    pub skip_tickers: Option<Duration>,
+    /// Where its random numbers come from, if they are to be the same in each run.
+    pub seed: Option<u64>,
+}
+
+/// As [`run`], in virtual time: the sandbox, the model server and all that is beside the agent are in one tree whose
+/// clock jumps to the next deadline when all of it is asleep. The cell's own deadline does not count.
+///
+/// # Errors
+/// Why it could not be run. A machine on which no process may be traced is [`LiveError::Sandbox`].
+pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, LiveError> {
+    let order = CellSpec { is_virtual: true, ..plan::order(cell)? };
+    let mut line = serde_json::to_vec(&order).map_err(|error| LiveError::Fault(error.to_string()))?;
+    line.push(b'\n');
+    // files, since nobody outside of the tree acts while it runs
+    let [mut input, mut output, mut errors] = [file("order")?, file("answer")?, file("errors")?];
+    input.write_all(&line)?;
+    input.rewind()?;
+    let mut command = Command::new(&cell.rehang);
+    command.arg(LIVE_ARG).env_clear().process_group(0);
+    command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+    let mut warp = Warp::new(command).until(settings.until).within(settings.within).last_signal(END_SIGNAL);
+    if let Some(span) = settings.skip_tickers {
+        warp = warp.skip_tickers(span);
+    }
+    if let Some(seed) = settings.seed {
+        warp = warp.seed(seed);
+    }
+    let ending = warp.run().map_err(|error| match error {
+        WarpError::Trace { .. } | WarpError::NoWaitChannels | WarpError::Unsupported => {
+            LiveError::Sandbox(error.to_string())
+        }
+        WarpError::Start { .. } | WarpError::Io(_) => LiveError::Fault(error.to_string()),
+    })?;
+    output.rewind()?;
+    let answers = BufReader::new(output).lines().map_while(Result::ok);
+    match answers.filter_map(|line| serde_json::from_str(&line).ok()).last() {
+        Some(Answer::Report(report)) => Ok(report.in_virtual_time(&ending, settings.until)),
+        Some(Answer::Sandbox(why)) => Err(LiveError::Sandbox(why)),
+        Some(Answer::Fault(why)) => Err(LiveError::Fault(why)),
+        Some(Answer::Started | Answer::Hangs(_)) | None => {
+            errors.rewind()?;
+            let mut said = String::new();
+            errors.take(SAID_BYTES).read_to_string(&mut said)?;
+            let how = format!("{:?}", ending.verdict);
+            let how: String = how.chars().take(SAID_BYTES as usize).collect();
+            Err(LiveError::Fault(format!("a live cell in virtual time gave no report ({how}): {}", said.trim())))
+        }
+    }
+}
+
+/// The most bytes that are quoted of what a cell's process said when it failed.
+const SAID_BYTES: u64 = 2_000;
+
+/// A file in memory.
+fn file(name: &str) -> std::io::Result<File> {
+    let file = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
+    Ok(file.into())
 }
 
 /// A moment of a cell's life.

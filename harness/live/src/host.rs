@@ -115,6 +115,12 @@ impl Host {
         }
     }
 
+    /// When somebody acts by the clock.
+    pub fn deadline(&self) -> Option<Instant> {
+        let first = self.players.iter().filter_map(|player| player.actor.deadline()).min()?;
+        self.start.checked_add(std::time::Duration::from_millis(first.0))
+    }
+
     /// Asks that are open.
     pub fn asks(&self) -> Vec<Ask> {
         self.open.iter().map(|sight| Ask::seen(sight, "control-request", &sight.extra.to_string())).collect()

@@ -22,6 +22,10 @@ mod tools;
 mod verdict;
 mod watch;
 
-pub use cell::{LIVE_ARG, Played, cannot, deadline, played, run, run_asking, run_looking, run_telling};
-pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
+pub use cell::{
+    LIVE_ARG, Played, Virtual, cannot, deadline, played, run, run_asking, run_looking, run_telling, run_virtually,
+};
+/// The virtual time that a cell has if nothing else is said.
+pub use rehang_warp::HORIZON;
+pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via, VirtualTime};
 pub use spec::{Cell, LiveError, SentSignal};

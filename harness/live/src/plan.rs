@@ -204,6 +204,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         asks_routes: false,
         signal: cell.signal,
         counts_left: cell.counts_left,
+        is_virtual: false,
         scenario,
     })
 }

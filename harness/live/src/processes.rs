@@ -168,7 +168,8 @@ impl Look {
 }
 
 fn command(process: &data::Process) -> Command {
-    if matches!(process.state, State::Stopped | State::Traced) {
+    // in virtual time a sleeping process is held by its tracer
+    if process.state == State::Stopped {
         return Command::Stopped;
     }
     let Some(thread) = process.threads.first() else { return Command::Works };

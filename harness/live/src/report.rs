@@ -1,11 +1,13 @@
 //! What came of a live cell.
 //!
-//! Invariant: a report says what was seen and how that is known. A hang is `observed` (nothing moved for a whole
-//! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
+//! Invariant: a report says what was seen and how that is known. On the wall clock a hang is `observed` (nothing moved for
+//! a whole window) or met its `deadline`; neither is a proof. Only a deadlock in virtual time is [`Evidence::Proved`].
 
 use rehang_actors::Sight;
+use rehang_warp::{Ending, Verdict};
 use rehang_wire::opencode::RouteAnswers;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What came of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ pub struct Report {
     /// What the server's routes answer, if they were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routes: Option<RouteAnswers>,
+    /// If it ran in virtual time: how that went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_time: Option<VirtualTime>,
 }
 
 /// How a cell ended.
@@ -73,10 +78,20 @@ pub enum Outcome {
         /// On what: `question`, `permission`, `stdin`, `bash`, `pipe`, `model`, `hot-loop`, `exit`, `event`, `unknown`, …
         blocked_on: String,
     },
+    /// It lived by its timers to the end of the virtual time.
+    NoEnd {
+        /// What it was blocked on then, in the words of a hang.
+        blocked_on: String,
+    },
+    /// Nobody knows: in virtual time it came to no end, and there is no proof that it never does.
+    Undecided {
+        /// Why.
+        why: String,
+    },
 }
 
 impl Outcome {
-    /// `completed`, `stopped`, `failed`, `waiting`, `hung`.
+    /// `completed`, `stopped`, `failed`, `waiting`, `hung`, `no-end`, `undecided`.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
@@ -84,6 +99,8 @@ impl Outcome {
             Outcome::Failed { .. } => "failed",
             Outcome::Waiting { .. } => "waiting",
             Outcome::Hung { .. } => "hung",
+            Outcome::NoEnd { .. } => "no-end",
+            Outcome::Undecided { .. } => "undecided",
         }
     }
 
@@ -94,7 +111,9 @@ impl Outcome {
             Outcome::Stopped { cause: detail }
             | Outcome::Failed { reason: detail }
             | Outcome::Waiting { what: detail }
-            | Outcome::Hung { blocked_on: detail } => detail,
+            | Outcome::Hung { blocked_on: detail }
+            | Outcome::NoEnd { blocked_on: detail }
+            | Outcome::Undecided { why: detail } => detail,
         }
     }
 }
@@ -123,6 +142,15 @@ pub enum Evidence {
         /// The deadline, in milliseconds.
         deadline_ms: u64,
     },
+    /// In virtual time: each thread waits for what only another one can do, and there is no timer left.
+    Proved,
+    /// In virtual time: it was alive at the end of it.
+    Horizon {
+        /// The virtual time of the run, in milliseconds.
+        until_ms: u64,
+    },
+    /// In virtual time: it was alive, and no more is known.
+    Undecided,
 }
 
 impl std::fmt::Display for Evidence {
@@ -133,7 +161,102 @@ impl std::fmt::Display for Evidence {
             Evidence::Observed { window_ms } => write!(f, "observed({})", rehang_scenario::Span::ms(*window_ms)),
             Evidence::Repeats { requests } => write!(f, "repeats({requests})"),
             Evidence::Deadline { .. } => f.write_str("deadline"),
+            Evidence::Proved => f.write_str("proved"),
+            Evidence::Horizon { until_ms } => write!(f, "horizon({})", rehang_scenario::Span::ms(*until_ms)),
+            Evidence::Undecided => f.write_str("undecided"),
         }
+    }
+}
+
+/// How a run in virtual time went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VirtualTime {
+    /// Virtual time from the start to the end, in seconds.
+    pub seconds: f64,
+    /// Real time, in seconds.
+    pub real_seconds: f64,
+    /// How often the clock jumped.
+    pub jumps: u64,
+    /// `false` if time flowed with processor time, so that another run may differ.
+    pub repeatable: bool,
+    /// How many waits of tickers lasted longer than asked; 0 unless tickers are skipped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lengthened: u64,
+    /// What each thread waited for at the end; of a hang it is the proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
+    /// If it lived to the end: the timers that expired, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lives_by: Vec<String>,
+    /// What virtual time did not reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The most waits and the most timers that are kept.
+const KEPT: usize = 40;
+
+impl VirtualTime {
+    /// How a run went.
+    pub(crate) fn of(ending: &Ending) -> VirtualTime {
+        let waits = ending.verdict.waits();
+        // the first thread is that of the supervisor, which holds the other ends
+        let supervisor = waits.first().map(|wait| wait.pid);
+        let of_agent = waits.iter().filter(|wait| Some(wait.pid) != supervisor);
+        let is_alive = matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime);
+        let timers = ending.timers.iter().filter(|_| is_alive);
+        VirtualTime {
+            seconds: ending.elapsed.as_secs_f64(),
+            real_seconds: ending.real.as_secs_f64(),
+            jumps: ending.jumps,
+            repeatable: ending.repeatable,
+            lengthened: ending.lengthened,
+            waits: of_agent.take(KEPT).map(ToString::to_string).collect(),
+            lives_by: timers.take(KEPT).map(ToString::to_string).collect(),
+            notes: ending.notes.iter().map(|note| format!("{} {}", note.program, note.what.text())).collect(),
+        }
+    }
+}
+
+impl Report {
+    /// What is known of an agent that ran in virtual time: the supervisor told what it saw, and the run how it ended. If
+    /// the agent was alive, `until` was its time.
+    pub(crate) fn in_virtual_time(mut self, ending: &Ending, until: Duration) -> Report {
+        let alive = |outcome: &Outcome| outcome.detail().to_owned();
+        let known = match &ending.verdict {
+            Verdict::Exited { .. } | Verdict::Signalled { .. } => None,
+            Verdict::Deadlock { .. } => Some((Outcome::Hung { blocked_on: alive(&self.outcome) }, Evidence::Proved)),
+            Verdict::Horizon { .. } => {
+                let until_ms = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
+                Some((Outcome::NoEnd { blocked_on: alive(&self.outcome) }, Evidence::Horizon { until_ms }))
+            }
+            other => Some((Outcome::Undecided { why: why_undecided(other) }, Evidence::Undecided)),
+        };
+        if let Some((outcome, evidence)) = known.filter(|_| self.evidence == Evidence::Undecided) {
+            (self.outcome, self.evidence) = (outcome, evidence);
+        }
+        self.virtual_time = Some(VirtualTime::of(ending));
+        self
+    }
+}
+
+fn why_undecided(verdict: &Verdict) -> String {
+    use rehang_warp::Source;
+    match verdict {
+        Verdict::WaitsFor { waits } => {
+            let outside = waits.iter().find_map(|wait| {
+                let object = wait.objects.iter().find(|object| matches!(object.source, Source::Outside(_)))?;
+                Some(format!("{} waits for the outside: {}", wait.program, object))
+            });
+            outside.unwrap_or_else(|| "it waits for the outside".to_owned())
+        }
+        Verdict::Undecided { why, .. } => why.clone(),
+        Verdict::OutOfTime => "the real time was used up".to_owned(),
+        _ => "its run was stopped".to_owned(),
     }
 }
 
@@ -250,4 +373,109 @@ pub enum Via {
     Person,
     /// A signal that the agent was sent: its name, without `SIG`.
     Signal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_warp::{Object, Source, Timer, Wait};
+
+    /// What a supervisor reports at the end of the virtual time.
+    fn alive() -> Report {
+        Report {
+            outcome: Outcome::Hung { blocked_on: "model".to_owned() },
+            evidence: Evidence::Undecided,
+            exit: None,
+            ms: 7,
+            startup_ms: Some(1),
+            told: Vec::new(),
+            requests: Requests::default(),
+            asks: Vec::new(),
+            last_progress: None,
+            processes: Vec::new(),
+            hot_loop: false,
+            problems: Vec::new(),
+            links: Vec::new(),
+            lines: Vec::new(),
+            lines_left_out: 0,
+            routes: None,
+            virtual_time: None,
+        }
+    }
+
+    fn wait(pid: i32, program: &str, source: Source) -> Wait {
+        let objects = vec![Object { name: "fd 0 pipe:[1]".to_owned(), source, holders: Vec::new() }];
+        Wait { pid, tid: pid, program: program.to_owned(), call: "read".to_owned(), objects, deadline: None }
+    }
+
+    fn judged(verdict: Verdict) -> Report {
+        let each = Duration::from_millis(25);
+        let timer = Timer { program: "a".into(), call: "nanosleep".into(), count: 3, shortest: each, longest: each };
+        let ending = Ending {
+            verdict,
+            elapsed: Duration::from_secs(3_600),
+            real: Duration::from_secs(1),
+            jumps: 3,
+            last: None,
+            timers: vec![timer],
+            repeatable: true,
+            lengthened: 0,
+            notes: Vec::new(),
+            left: 2,
+        };
+        alive().in_virtual_time(&ending, Duration::from_secs(3_600))
+    }
+
+    #[test]
+    fn only_a_deadlock_is_a_hang_that_is_proved() {
+        let waits = vec![wait(1, "supervisor", Source::Inside), wait(2, "agent", Source::Inside)];
+        let hung = judged(Verdict::Deadlock { waits: waits.clone() });
+        assert_eq!((hung.outcome.word(), hung.outcome.detail()), ("hung", "model"));
+        assert_eq!(hung.evidence, Evidence::Proved);
+        let of = hung.virtual_time.expect("it ran in virtual time");
+        assert_eq!(of.waits, ["agent (2) in read waits for fd 0 pipe:[1]"], "the supervisor is not the agent");
+        assert!(of.lives_by.is_empty());
+
+        let no_end = judged(Verdict::Horizon { waits });
+        assert_eq!((no_end.outcome.word(), no_end.outcome.detail()), ("no-end", "model"));
+        assert_eq!(no_end.evidence.to_string(), "horizon(1h)");
+        let of = no_end.virtual_time.expect("it ran in virtual time");
+        assert_eq!(of.lives_by, ["nanosleep of a: 3 times, 0.025 s each"]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_undecided_with_its_reason() {
+        let outside = vec![wait(2, "agent", Source::Outside("a person".to_owned()))];
+        for (verdict, why) in [
+            (Verdict::OutOfTime, "the real time was used up"),
+            (Verdict::Undecided { why: "VTIME".to_owned(), waits: Vec::new() }, "VTIME"),
+            (
+                Verdict::WaitsFor { waits: outside },
+                "agent waits for the outside: fd 0 pipe:[1] (from outside: a person)",
+            ),
+        ] {
+            let report = judged(verdict);
+            assert_eq!((report.outcome.word(), report.outcome.detail()), ("undecided", why));
+            assert_eq!(report.evidence, Evidence::Undecided);
+        }
+    }
+
+    #[test]
+    fn what_the_supervisor_knows_stands() {
+        let settled = Report { outcome: Outcome::Completed, evidence: Evidence::Settled, ..alive() };
+        let ending = Ending {
+            verdict: Verdict::Exited { code: 0 },
+            elapsed: Duration::from_secs(2),
+            real: Duration::ZERO,
+            jumps: 0,
+            last: None,
+            timers: Vec::new(),
+            repeatable: true,
+            lengthened: 0,
+            notes: Vec::new(),
+            left: 0,
+        };
+        let report = settled.in_virtual_time(&ending, Duration::from_secs(3_600));
+        assert_eq!((report.outcome, report.evidence), (Outcome::Completed, Evidence::Settled));
+    }
 }

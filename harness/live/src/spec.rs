@@ -107,6 +107,8 @@ pub struct CellSpec {
     pub signal: Option<SentSignal>,
     /// Its commands that go on are looked for some time after its end.
     pub counts_left: bool,
+    /// It runs in virtual time: nothing is judged by the clock, and a signal says that nothing more happens.
+    pub is_virtual: bool,
 }
 
 /// What the child process answers, a line of JSON each; the last is a report or an error.

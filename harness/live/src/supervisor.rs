@@ -34,6 +34,9 @@ const SLOW_BYTES: usize = 4_096;
 /// How many inputs may be read before they are looked at.
 const INBOX: usize = 256;
 
+/// What a supervisor in virtual time is sent when the run is over.
+pub const END_SIGNAL: i32 = libc::SIGUSR1;
+
 /// Runs the order that comes on stdin; returns the exit code.
 pub fn main() -> i32 {
     let mut line = String::new();
@@ -63,10 +66,12 @@ fn say(answer: &Answer) -> std::io::Result<()> {
 }
 
 fn keep(order: &CellSpec) -> Result<Report, SandboxError> {
-    sandbox::die_with_parent(order.parent)?;
+    // in virtual time it dies with its tracer
+    let dies = || if order.is_virtual { Ok(()) } else { sandbox::die_with_parent(order.parent) };
+    dies()?;
     sandbox::enter()?;
     // new namespaces are new credentials, and some kernels clear it with those
-    sandbox::die_with_parent(order.parent)?;
+    dies()?;
     let links = sandbox::step("reading links", sandbox::links())?;
     let model = sandbox::step("the model's port", std::net::TcpListener::bind(("127.0.0.1", MODEL_PORT)))?;
     sandbox::step("the model's port", model.set_nonblocking(true))?;
@@ -118,11 +123,17 @@ async fn watch(
     let mut settled: Option<Settled> = None;
     let mut process_faults = process_faults(order);
     let mut signal = order.signal;
+    let mut ended = sandbox::step("a signal", order.is_virtual.then(end_signal).transpose())?;
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let says = loop {
+        // in virtual time nothing is looked at without need: the looks themselves would keep the run alive
+        let looks = !order.is_virtual || settled.is_some() || (watch.exited.is_some() && order.counts_left);
+        let act = next_act(&host, &process_faults, signal, &watch).filter(|_| !looks);
+        let later = tokio::time::Instant::from_std(act.unwrap_or_else(Instant::now));
         tokio::select! {
             biased;
+            Some(()) = received(&mut ended) => break Decision::Ended,
             Some(event) = happened.recv() => {
                 watch.model(&event);
                 if let Some(clients) = clients.as_ref().filter(|_| watch.startup_ms().is_some()) {
@@ -154,7 +165,15 @@ async fn watch(
                 Input::Problem(text) => problems.push(text),
                 Input::Routes(answers) => routes = Some(answers),
             },
-            _ = every.tick() => {
+            () = tokio::time::sleep_until(later), if act.is_some() => {
+                if let Some(look) = Look::take(init) {
+                    watch.look(look);
+                }
+                host.tick(&mut watch);
+                play(&mut process_faults, &watch);
+                send(&mut signal, &mut watch);
+            }
+            _ = every.tick(), if looks => {
                 if let Some(look) = Look::take(init) {
                     watch.look(look);
                 }
@@ -233,6 +252,8 @@ fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
             let what = "its next try, after an answer of the model that failed".to_owned();
             (Outcome::Waiting { what }, Evidence::Deadline { deadline_ms: order.deadline_ms })
         }
+        // the caller, who knows how the run ended, judges
+        (Decision::Ended, ..) => (hung(&mut asks), Evidence::Undecided),
         (Decision::Deadline, ..) => (hung(&mut asks), Evidence::Deadline { deadline_ms: order.deadline_ms }),
     };
     let mut problems = end.problems;
@@ -269,6 +290,7 @@ fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
         lines,
         lines_left_out,
         routes: end.routes,
+        virtual_time: None,
     }
 }
 
@@ -321,6 +343,27 @@ fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) 
         let _ = tell.blocking_send(Input::Output(stream, None));
     };
     Builder::new().spawn(reads).map(drop)
+}
+
+/// The signal that a run in virtual time is over.
+fn end_signal() -> std::io::Result<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(END_SIGNAL))
+}
+
+/// Waits for it; for ever on the wall clock.
+async fn received(ended: &mut Option<tokio::signal::unix::Signal>) -> Option<()> {
+    match ended {
+        Some(ended) => ended.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// When the scenario's next person or fault acts by the clock.
+fn next_act(host: &Host, faults: &[(u64, ProcessDoes)], signal: Option<SentSignal>, watch: &Watch) -> Option<Instant> {
+    let by_clock = faults.iter().map(|(at, _)| *at).chain(signal.map(|signal| signal.after_ms)).min();
+    // the clock of the cell has to begin first
+    let fault = by_clock.filter(|_| watch.startup_ms().is_some()).map(|ms| watch.clock() + Duration::from_millis(ms));
+    host.deadline().into_iter().chain(fault).min()
 }
 
 /// The scenario's faults of the agent's process, by the time when they happen on the cell's clock.

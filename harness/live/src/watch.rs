@@ -90,6 +90,8 @@ pub enum Decision {
     Repeats(u32),
     /// Time is up.
     Deadline,
+    /// In virtual time: the run is over.
+    Ended,
 }
 
 impl Watch {
@@ -324,6 +326,9 @@ impl Watch {
         let settles = |at: Instant| !order.counts_left || now.duration_since(at) >= SILENCE;
         if self.exited.is_some_and(|(_, at)| settles(at)) && self.is_silent() {
             return Decision::Over;
+        }
+        if order.is_virtual {
+            return if self.repeats() { Decision::Repeats(self.beyond) } else { Decision::Wait };
         }
         let up = match self.first_main {
             Some(first) => now >= first + self.deadline,

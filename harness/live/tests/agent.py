@@ -1,5 +1,5 @@
 """A small agent of our own: it asks its model, runs commands, waits for an answer that nobody gives."""
-import json, os, subprocess, sys, time, urllib.error, urllib.request
+import json, os, subprocess, sys, threading, time, urllib.error, urllib.request
 
 BASE, DOES = sys.argv[1], os.environ.get("AGENT_DOES", "")
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("bash", "question")]
@@ -43,7 +43,9 @@ while True:
             continue
         break
     for call in message["tool_calls"]:
-        if call["function"]["name"] == "question":
+        if call["function"]["name"] == "question" and DOES == "waits-for-ever":
+            threading.Event().wait()
+        elif call["function"]["name"] == "question":
             time.sleep(1000)
         told = bash(json.loads(call["function"]["arguments"]))
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": told})

@@ -9,7 +9,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use nix::errno::Errno;
 use nix::sys::wait::waitpid;
 use rehang_agents::{Agent, Form, Installed, Start, Version};
-use rehang_live::{Cell, Evidence, LIVE_ARG, Outcome, Report, run_telling};
+use rehang_live::{Cell, Evidence, LIVE_ARG, LiveError, Outcome, Report, Virtual, run_telling, run_virtually};
 use rehang_scenario::{Scenario, Terminal};
 use std::io::BufRead;
 use std::path::Path;
@@ -87,6 +87,13 @@ const TRIALS: &[Test] = &[
     ("what a server tells behind its last answer is in the record", told_late),
     ("what a release cannot play is said before anything runs", cannot),
     ("another agent's arguments and variables are not left out in silence", another_agents),
+    ("in virtual time an agent that does its work completes", completes_virtually),
+    ("in virtual time a hang is proved", proved),
+    ("in virtual time a limit of many minutes is over at once", limit_in_virtual_time),
+    ("in virtual time a retry without end lives by its timer", no_end),
+    ("in virtual time what an agent leaves behind ends with its cell", leaves_a_daemon_virtually),
+    ("in virtual time a command that sleeps is what its agent waits for", sleeping_command),
+    ("in virtual time people act by the clock", people_in_virtual_time),
 ];
 
 /// Runs one test in this process; its failure is what it says on stderr.
@@ -134,6 +141,13 @@ fn cell(does: &str, turns: &str, started: &mut dyn FnMut()) -> Result<Report, Fa
 }
 
 fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut()) -> Result<Report, Failed> {
+    cell_by(does, turns, window_ms, &mut |cell| run_telling(cell, started))
+}
+
+/// How a cell is run.
+type Run<'r> = &'r mut dyn FnMut(&Cell<'_>) -> Result<Report, LiveError>;
+
+fn cell_by(does: &str, turns: &str, window_ms: u64, run: Run<'_>) -> Result<Report, Failed> {
     let scenario = scenario(does, turns)?;
     let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
     // only an agent's own scenario sets its environment
@@ -160,7 +174,7 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         signal: None,
         counts_left: false,
     };
-    let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
+    let report = run(&cell).map_err(|error| error.to_string())?;
     is("the links", &report.links, &["lo".to_owned()])?;
     Ok(report)
 }
@@ -335,14 +349,18 @@ fn served(more: &str) -> Result<Report, Failed> {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("fake-opencode");
     std::os::unix::fs::symlink(std::env::current_exe()?, &program)?;
-    as_a_server(&scenario, start, &program, vec![program.clone()])
+    as_a_server(&scenario, start, &program, vec![program.clone()], &mut |cell| run_telling(cell, &mut || {}))
 }
 
 /// A cell of the small server.
 fn small_server(body: &str) -> Result<Report, Failed> {
+    small_server_by(body, &mut |cell| run_telling(cell, &mut || {}))
+}
+
+fn small_server_by(body: &str, run: Run<'_>) -> Result<Report, Failed> {
     let scenario = parse(&format!("agent = {{ opencode = {{ as = \"1.2.15\", mode = \"serve\" }} }}\n{body}"))?;
     let args = ["{root}/server.py", "{base_url}", "{port}"].map(str::to_owned).to_vec();
-    as_a_server(&scenario, Start { args, ..Start::default() }, Path::new("/usr/bin/python3"), Vec::new())
+    as_a_server(&scenario, Start { args, ..Start::default() }, Path::new("/usr/bin/python3"), Vec::new(), run)
 }
 
 fn as_a_server(
@@ -350,6 +368,7 @@ fn as_a_server(
     start: Start,
     program: &Path,
     needs: Vec<std::path::PathBuf>,
+    run: Run<'_>,
 ) -> Result<Report, Failed> {
     let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
     agent.file.name = "opencode".to_owned();
@@ -375,7 +394,7 @@ fn as_a_server(
         signal: None,
         counts_left: false,
     };
-    run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())
+    run(&cell).map_err(|error| error.to_string().into())
 }
 
 const ANSWERS: &str = r#"people = [{ via = "http", sees = "events", after = "1s", does = { answer = ["b"] } }]"#;
@@ -429,4 +448,73 @@ fn another_agents() -> Result<(), Failed> {
     is("its own", &why("opencode")?, &None)?;
     let reason = Some("its arguments and variables are those of opencode".to_owned());
     is("another's", &why("claude")?, &reason)
+}
+
+/// Runs a cell in virtual time, of which it has an hour.
+fn virtually(cell: &Cell<'_>) -> Result<Report, LiveError> {
+    // so much real time is used only if something is wrong
+    let settings =
+        Virtual { until: Duration::from_secs(3_600), within: Duration::from_secs(600), skip_tickers: None, seed: None };
+    run_virtually(cell, &settings)
+}
+
+fn in_virtual_time(does: &str, turns: &str) -> Result<Report, Failed> {
+    cell_by(does, turns, 1_000, &mut virtually)
+}
+
+fn completes_virtually() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "npm ci", does = [{ print = "done" }, { sleep = "20m" }] } }, { say = "Told: {answer}" }]"#;
+    let report = in_virtual_time("", turns)?;
+    is("the outcome", &report.outcome, &Outcome::Completed)?;
+    is("the evidence", &report.evidence, &Evidence::Exited)?;
+    is("what it told", &report.told, &["done\n".to_owned()])?;
+    is("the time", &(report.ms / 1_000), &1_200)
+}
+
+fn proved() -> Result<(), Failed> {
+    let report = in_virtual_time("waits-for-ever", ASK)?;
+    hung(&report, "question")?;
+    is("the evidence", &report.evidence, &Evidence::Proved)?;
+    is("open asks", &report.asks.iter().map(|ask| ask.about.as_str()).collect::<Vec<_>>(), &vec!["Which?"])?;
+    let waits = report.virtual_time.ok_or("no virtual time")?.waits;
+    is("the agent's wait is in the proof", &waits.iter().any(|wait| wait.contains("python")), &true)
+}
+
+fn limit_in_virtual_time() -> Result<(), Failed> {
+    // it sleeps for 1,000 s, and then it has no command to run
+    let report = in_virtual_time("", ASK)?;
+    is("the outcome", &report.outcome, &Outcome::Failed { reason: "exit code 1".to_owned() })?;
+    is("the time", &(report.ms / 1_000), &1_000)
+}
+
+fn no_end() -> Result<(), Failed> {
+    let turns = r#"[{ say = "Done." }]
+faults = [{ model = { response = 0, does = { status = 500 } } }]"#;
+    let report = in_virtual_time("backs-off", turns)?;
+    is("the outcome", &report.outcome, &Outcome::NoEnd { blocked_on: "model".to_owned() })?;
+    is("the evidence", &report.evidence, &Evidence::Horizon { until_ms: 3_600_000 })?;
+    // waits of 0.2 s, 0.4 s and so on: the fifteenth is longer than what is left
+    let lives_by = report.virtual_time.ok_or("no virtual time")?.lives_by;
+    let of_agent = lives_by.iter().find(|timer| timer.contains("python")).map(String::as_str);
+    let known = of_agent.is_some_and(|timer| timer.contains(": 14 times, 0.2 s to 1638.4 s"));
+    if known { Ok(()) } else { Err(format!("{lives_by:?}").into()) }
+}
+
+fn sleeping_command() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "make", does = [{ sleep = "2h" }] } }, { say = "Done." }]"#;
+    let report = in_virtual_time("", turns)?;
+    is("the outcome", &report.outcome, &Outcome::NoEnd { blocked_on: "bash".to_owned() })
+}
+
+fn leaves_a_daemon_virtually() -> Result<(), Failed> {
+    let report = in_virtual_time("leaves-a-daemon", r#"[{ say = "Done." }]"#)?;
+    is("the outcome", &report.outcome, &Outcome::Completed)?;
+    is("children", &waitpid(None, None), &Err(Errno::ECHILD))
+}
+
+fn people_in_virtual_time() -> Result<(), Failed> {
+    let stops = r#"people = [{ via = "http", sees = "clock", after = "10m", does = "stop" }]"#;
+    let report = small_server_by(&format!("turns = {ASK}\n{stops}"), &mut virtually)?;
+    is("the outcome", &report.outcome, &Outcome::Stopped { cause: "stop".to_owned() })?;
+    is("the time", &(report.ms / 1_000), &600)
 }

@@ -59,7 +59,7 @@ fn change(now: &Row, then: &Row) -> Option<Change> {
 fn badness(row: &Row) -> u8 {
     match row.outcome.as_deref() {
         Some("completed") => 0,
-        Some("hung") => 2,
+        Some("hung" | "no-end") => 2,
         Some(_) => 1,
         None => 3,
     }

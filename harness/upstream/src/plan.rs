@@ -105,6 +105,15 @@ fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, UpstreamE
     Ok(named.into_iter().zip(taken).filter_map(|(one, taken)| taken.then_some(one)).collect())
 }
 
+impl Cell {
+    /// The same cell in virtual time: a row of the wall clock is not one of it.
+    #[must_use]
+    pub fn in_virtual_time(self) -> Cell {
+        let of = format!("{}-virtual", self.of);
+        Cell { of, ..self }
+    }
+}
+
 /// All cells of releases and scenarios; of the scenarios' terminals only these, if any are named.
 pub fn cells(recipes: &Recipes, scenarios: &[Named], terminals: &[Terminal]) -> Vec<Cell> {
     let mut cells = Vec::new();

@@ -150,6 +150,7 @@ mod tests {
             lines: lines.iter().map(line).collect(),
             lines_left_out: 0,
             routes: None,
+            virtual_time: None,
         }
     }
 

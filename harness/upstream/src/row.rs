@@ -2,9 +2,11 @@
 //!
 //! Invariant: a row is either something seen (an outcome with its evidence) or a reason why nothing could be.
 
-use rehang_live::{Exit, Line, Outcome, Report, Via};
+use rehang_live::{Exit, Line, Outcome, Report, Via, Virtual, VirtualTime};
 use rehang_model_server::BEYOND_SCRIPT;
+use rehang_scenario::Span;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A row of a results file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,11 +19,14 @@ pub struct Row {
     pub scenario: String,
     /// The terminal.
     pub terminal: String,
-    /// `completed`, `stopped`, `failed`, `waiting`, `hung`; `None` if it could not run.
+    /// `completed`, `stopped`, `failed`, `waiting`, `hung`; in virtual time also `no-end`, `undecided`. `None` if it could
+    /// not run.
     pub outcome: Option<String>,
-    /// The cause of a stop, the reason of a failure, what a hang is blocked on; why it could not run.
+    /// The cause of a stop, the reason of a failure, what a hang is blocked on; what it is blocked on if it has no end; why
+    /// it is undecided; why it could not run.
     pub detail: String,
-    /// How the outcome is known: `exited`, `settled`, `observed(10s)`, `deadline`.
+    /// How the outcome is known: `exited`, `settled`, `observed(10s)`, `deadline`; in virtual time `proved`, `horizon(24h)`,
+    /// `undecided`.
     pub evidence: String,
     /// The agent's exit code; `-N` for signal N; `None` if it was alive at the end.
     pub exit: Option<i32>,
@@ -52,6 +57,9 @@ pub struct Row {
     /// What `rehang supervise` told, if the release ran under it: its acts and its end, in the form of its events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supervised: Vec<serde_json::Value>,
+    /// If it ran in virtual time: how long that was, and what is known of its end. All times of the row are virtual then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_time: Option<VirtualTime>,
     /// The day, UTC.
     pub day: String,
     /// The command that shows it again.
@@ -65,7 +73,7 @@ pub struct Row {
 pub struct Verdict {
     /// The outcome; empty if it could not run.
     pub outcome: String,
-    /// Of a hang: what it is blocked on.
+    /// Of a hang, or of what has no end: what it is blocked on.
     pub blocked_on: String,
 }
 
@@ -98,6 +106,7 @@ impl Row {
             flaky: Vec::new(),
             why: Vec::new(),
             supervised: Vec::new(),
+            virtual_time: None,
             day: super::day::today(),
             command: key.command(),
             of: of.to_owned(),
@@ -107,16 +116,17 @@ impl Row {
     /// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
     /// no outcome; nor has one that went on beyond the script's end and completed there.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
-        if report.requests.main == 0 && report.outcome.word() != "hung" {
-            let supervised = supervised(report);
-            return Row { ms: report.ms, supervised, ..Row::unrun(key, of, clip(&never_asked(report))) };
+        if report.requests.main == 0 && !matches!(report.outcome.word(), "hung" | "no-end" | "undecided") {
+            let (supervised, virtual_time) = (supervised(report), report.virtual_time.clone());
+            return Row { ms: report.ms, supervised, virtual_time, ..Row::unrun(key, of, clip(&never_asked(report))) };
         }
         if let Some(problem) = report.problems.iter().find(|problem| problem.contains(BEYOND_SCRIPT))
             && report.outcome == Outcome::Completed
         {
             let problem = problem.split_once(": ").map_or(problem.as_str(), |(_, problem)| problem);
             let why = format!("its end is no part of the scenario: {problem}");
-            return Row { ms: report.ms, ..Row::unrun(key, of, clip(&why)) };
+            let virtual_time = report.virtual_time.clone();
+            return Row { ms: report.ms, virtual_time, ..Row::unrun(key, of, clip(&why)) };
         }
         let exit = report.exit.map(|exit| match exit {
             Exit::Code(code) => code,
@@ -140,9 +150,26 @@ impl Row {
             problems,
             links: report.links.clone(),
             supervised: supervised(report),
+            virtual_time: report.virtual_time.clone(),
             runs: 1,
             ..Row::unrun(key, of, String::new())
         }
+    }
+
+    /// The same row, with the command that shows it again in virtual time.
+    #[must_use]
+    pub fn in_virtual_time(self, settings: &Virtual) -> Row {
+        let mut command = format!("{} --clock virtual", self.command);
+        let span = |span: Duration| Span::ms(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+        let until = Some(settings.until).filter(|until| *until != rehang_live::HORIZON);
+        let spans = [("until", until), ("skip-tickers", settings.skip_tickers)];
+        for (name, of) in spans.into_iter().filter_map(|(name, of)| Some((name, of?))) {
+            command.push_str(&format!(" --{name} {}", span(of)));
+        }
+        if let Some(seed) = settings.seed {
+            command.push_str(&format!(" --seed {seed}"));
+        }
+        Row { command, ..self }
     }
 
     /// The cell's name.
@@ -158,9 +185,14 @@ impl Row {
     /// What it is compared by.
     pub fn verdict(&self) -> Verdict {
         let outcome = self.outcome.clone().unwrap_or_default();
-        let blocked_on = if outcome == "hung" { self.detail.clone() } else { String::new() };
+        let blocked_on = if blocks(&outcome) { self.detail.clone() } else { String::new() };
         Verdict { outcome, blocked_on }
     }
+}
+
+/// Whether an outcome has something that the agent is blocked on.
+fn blocks(outcome: &str) -> bool {
+    matches!(outcome, "hung" | "no-end")
 }
 
 impl std::fmt::Display for Verdict {
@@ -286,6 +318,7 @@ mod tests {
             lines: Vec::new(),
             lines_left_out: 0,
             routes: None,
+            virtual_time: None,
         }
     }
 
@@ -300,6 +333,37 @@ mod tests {
         assert_eq!(problems(&report), ["not one request came"], "what it says after a request is no reason");
         report.requests.main = 0;
         assert_eq!(problems(&report), ["not one request came", "it last said: No module named 'mcp'"]);
+    }
+
+    #[test]
+    fn what_has_no_end_is_compared_by_what_it_is_blocked_on() {
+        let no_end = seen(Outcome::NoEnd { blocked_on: "question".to_owned() }, "").verdict();
+        assert_eq!(no_end.to_string(), "no-end (question)");
+        let undecided = seen(Outcome::Undecided { why: "the real time was used up".to_owned() }, "").verdict();
+        assert_eq!(undecided.to_string(), "undecided");
+    }
+
+    #[test]
+    fn a_row_names_the_command_that_shows_it_again() {
+        let row = seen(Outcome::Completed, "");
+        let plain = Virtual { until: rehang_live::HORIZON, within: Duration::ZERO, skip_tickers: None, seed: None };
+        let command = |settings: &Virtual| row.clone().in_virtual_time(settings).command;
+        let whole = "rehang upstream mine@1.0.0 text --terminal null --clock virtual";
+        assert_eq!(command(&plain), whole);
+        let skip_tickers = Some(Duration::from_secs(10));
+        let other = Virtual { until: Duration::from_secs(360), skip_tickers, seed: Some(1), ..plain };
+        assert_eq!(command(&other), format!("{whole} --until 6m --skip-tickers 10s --seed 1"));
+    }
+
+    #[test]
+    fn an_agent_without_end_may_never_have_asked_its_model() {
+        let name = |text: &str| text.to_owned();
+        let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name("text"), terminal: name("null") };
+        for outcome in [Outcome::NoEnd { blocked_on: name("stdin") }, Outcome::Undecided { why: name("no proof") }] {
+            let mut report = report(outcome, "");
+            report.requests.main = 0;
+            assert!(Row::seen(&key, "of", &report).outcome.is_some());
+        }
     }
 
     #[test]

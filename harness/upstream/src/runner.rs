@@ -9,7 +9,7 @@ use super::plan::Cell;
 use super::record;
 use super::row::{Row, Verdict};
 use rehang_agents::{Progress, Store, StoreError};
-use rehang_live::{LiveError, Report};
+use rehang_live::{LiveError, Report, Virtual};
 use rehang_stage::threads::side_by_side;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ pub struct Runner {
     /// How long a cell may take from its first main model request on; by default long enough to tell a hang from a
     /// limit of the agent's own.
     pub deadline: Option<Duration>,
+    /// In virtual time, if it is; then a cell's end does not depend on `deadline`.
+    pub in_virtual_time: Option<Virtual>,
     /// How many runs must agree; with 1 the first run decides.
     pub repeat: usize,
     /// How many at once.
@@ -129,7 +131,9 @@ impl Runner {
             }
             let _place = gate.enter(recipe.memory_mib);
             let mut why = Vec::new();
-            let report = if self.why {
+            let report = if let Some(settings) = &self.in_virtual_time {
+                rehang_live::run_virtually(&live, settings)
+            } else if self.why {
                 rehang_live::run_looking(&live, &mut |pid| why.push(self.look(pid)))
             } else {
                 rehang_live::run(&live)
@@ -137,7 +141,11 @@ impl Runner {
             match report {
                 Ok(report) => {
                     self.keep(cell, &report).map_err(|error| Stop::Machine(format!("the recording: {error}")))?;
-                    rows.push(Row { why, ..Row::seen(&cell.key, &cell.of, &report) });
+                    let row = Row { why, ..Row::seen(&cell.key, &cell.of, &report) };
+                    rows.push(match &self.in_virtual_time {
+                        Some(settings) => row.in_virtual_time(settings),
+                        None => row,
+                    });
                 }
                 Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
                 Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),

@@ -31,6 +31,13 @@ a tool that the agent did not offer.
 To show a cell again, put its version into its row's command.
 ";
 
+/// What is added if some cells ran in virtual time.
+const VIRTUAL: &str = "
+Cells with *v* ran in virtual time, and so are their spans. With *p* a **hung** is proved: each thread waits for what only another
+one can do, and no timer is left. **no end** was alive after the whole virtual time; the results file holds the timers that it
+lived by. *undecided* came to no end either, and the results file says why there is no proof.
+";
+
 /// The table of these rows.
 pub fn markdown(rows: &Rows) -> String {
     let mut out = String::from(HEAD);
@@ -42,6 +49,9 @@ pub fn markdown(rows: &Rows) -> String {
             format!("from {} to {}", escape(first), escape(last))
         };
         let _ = writeln!(out, "\nRun {when}, {}.", counted(rows.len(), "cell"));
+    }
+    if rows.values().any(|row| row.virtual_time.is_some()) {
+        out.push_str(VIRTUAL);
     }
     let mut agents: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows.values() {
@@ -119,11 +129,17 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
     };
     let mut text = match outcome {
         "hung" => format!("**hung** {}", escape(&row.detail)),
+        "no-end" => format!("**no end** {}", escape(&row.detail)),
         other => escape(other),
     };
     let _ = write!(text, " {}", duration(row.ms));
-    if row.evidence == "deadline" {
-        text.push_str(" *d*");
+    match row.evidence.as_str() {
+        "deadline" => text.push_str(" *d*"),
+        "proved" => text.push_str(" *p*"),
+        _ => {}
+    }
+    if row.virtual_time.is_some() {
+        text.push_str(" *v*");
     }
     if let Some(code) = row.exit.filter(|code| *code != 0) {
         let _ = write!(text, ", exit {code}");
@@ -187,5 +203,30 @@ mod tests {
         "#]]
         .assert_eq(table);
         assert!(text.contains("Run on 2026-11-21, 4 cells."));
+    }
+
+    #[test]
+    fn virtual_time_has_a_legend_where_there_is_some() {
+        let virtual_time = rehang_live::VirtualTime {
+            seconds: 86_400.0,
+            real_seconds: 1.0,
+            jumps: 7,
+            repeatable: true,
+            lengthened: 0,
+            waits: Vec::new(),
+            lives_by: Vec::new(),
+            notes: Vec::new(),
+        };
+        let of = |version, outcome, evidence: &str| Row {
+            evidence: evidence.to_owned(),
+            virtual_time: Some(virtual_time.clone()),
+            ..row(version, Some(outcome), "question")
+        };
+        let rows = [of("1.0.0", "hung", "proved"), of("1.1.0", "no-end", "horizon(24h)")];
+        let text = markdown(&rows.map(|row| (row.key(), row)).into());
+        assert!(text.contains("| **hung** question 10s *p* *v* | **no end** question 10s *v* |"), "{text}");
+        assert!(text.contains("Cells with *v* ran in virtual time"));
+        let wall: Rows = [row("1.0.0", Some("hung"), "")].map(|row| (row.key(), row)).into();
+        assert!(!markdown(&wall).contains("virtual time"));
     }
 }

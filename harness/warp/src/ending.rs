@@ -4,6 +4,7 @@
 //! [`Source::Inside`].
 
 use serde::{Serialize, Serializer};
+use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 /// How a run in virtual time ended.
@@ -26,6 +27,8 @@ pub struct Ending {
     pub timers: Vec<Timer>,
     /// `false` if time flowed with processor time, so that another run may differ.
     pub repeatable: bool,
+    /// How many waits of tickers lasted longer than asked; see [`Warp::skip_tickers`](crate::Warp::skip_tickers).
+    pub lengthened: u64,
     /// What could not be done in virtual time.
     pub notes: Vec<Note>,
     /// How many processes outlived the command; they were killed.
@@ -68,6 +71,8 @@ pub enum Verdict {
         /// What each thread waits for.
         waits: Vec<Wait>,
     },
+    /// The real time that the run was given was used up; see [`Warp::within`](crate::Warp::within).
+    OutOfTime,
     /// The caller's look ended the run.
     Stopped,
 }
@@ -80,7 +85,7 @@ impl Verdict {
             | Verdict::WaitsFor { waits }
             | Verdict::Horizon { waits }
             | Verdict::Undecided { waits, .. } => waits,
-            Verdict::Exited { .. } | Verdict::Signalled { .. } | Verdict::Stopped => &[],
+            Verdict::Exited { .. } | Verdict::Signalled { .. } | Verdict::OutOfTime | Verdict::Stopped => &[],
         }
     }
 }
@@ -195,6 +200,49 @@ impl Limit {
     }
 }
 
+/// The most objects of one wait that a text names.
+const NAMED: usize = 12;
+
+impl Display for Wait {
+    /// What a thread waits for, and who could end the wait.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let objects: Vec<String> = self.objects.iter().take(NAMED).map(ToString::to_string).collect();
+        let thread = if self.pid == self.tid { self.pid.to_string() } else { format!("{}/{}", self.pid, self.tid) };
+        write!(f, "{} ({thread}) in {} waits for {}", self.program, self.call, objects.join(", "))
+    }
+}
+
+impl Display for Object {
+    /// Its name, and where what ends the wait would come from.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.source {
+            Source::Inside if self.holders.is_empty() => f.write_str(name),
+            Source::Inside => {
+                let holders: Vec<String> = self.holders.iter().map(ToString::to_string).collect();
+                write!(f, "{name} (by {})", holders.join(", "))
+            }
+            Source::Outside(whom) => write!(f, "{name} (from outside: {whom})"),
+            Source::Unknown(why) => write!(f, "{name} (unknown: {why})"),
+        }
+    }
+}
+
+impl Display for Timer {
+    /// What expired, how often, and how long it was.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (shortest, longest) = (in_seconds(self.shortest), in_seconds(self.longest));
+        let each = if shortest == longest { format!("{shortest} each") } else { format!("{shortest} to {longest}") };
+        write!(f, "{} of {}: {} times, {each}", self.call, self.program, self.count)
+    }
+}
+
+/// Seconds without zeros at the end.
+pub fn in_seconds(span: Duration) -> String {
+    let text = format!("{}.{:09}", span.as_secs(), span.subsec_nanos());
+    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn seconds<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(span.as_secs_f64())
 }
@@ -203,5 +251,17 @@ fn maybe_seconds<S: Serializer>(span: &Option<Duration>, to: S) -> Result<S::Ok,
     match span {
         Some(span) => seconds(span, to),
         None => to.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_no_zeros_at_the_end() {
+        assert_eq!(in_seconds(Duration::from_millis(1_500)), "1.5 s");
+        assert_eq!(in_seconds(Duration::from_secs(1_800)), "1800 s");
+        assert_eq!(in_seconds(Duration::ZERO), "0 s");
     }
 }

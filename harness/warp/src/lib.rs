@@ -18,7 +18,7 @@ mod ending;
 mod linux;
 mod look;
 
-pub use ending::{Ending, Expiry, Limit, Note, Object, Source, Timer, Verdict, Wait};
+pub use ending::{Ending, Expiry, Limit, Note, Object, Source, Timer, Verdict, Wait, in_seconds};
 pub use look::{Call, Look, Next, Thread};
 
 use std::fs::File;
@@ -60,6 +60,9 @@ struct Settings {
     seed: Option<u64>,
     busy: Duration,
     outside: Duration,
+    within: Option<Duration>,
+    skip_tickers: Option<Duration>,
+    last_signal: Option<i32>,
     forward_signals: bool,
 }
 
@@ -72,6 +75,9 @@ impl<'a> Warp<'a> {
             seed: None,
             busy: BUSY,
             outside: OUTSIDE,
+            within: None,
+            skip_tickers: None,
+            last_signal: None,
             forward_signals: false,
         };
         Warp { command, settings, log: None, look: None }
@@ -112,6 +118,32 @@ impl<'a> Warp<'a> {
     #[must_use]
     pub fn outside(mut self, span: Duration) -> Self {
         self.settings.outside = span;
+        self
+    }
+
+    /// End the run after this real time, with [`Verdict::OutOfTime`]. By default it may take as long as it takes.
+    #[must_use]
+    pub fn within(mut self, span: Duration) -> Self {
+        self.settings.within = Some(span);
+        self
+    }
+
+    /// Let the waits of tickers last this long. A ticker is a thread whose last hundred sleeps or waits for another thread
+    /// were shorter, all in the same place, and all expired. A real machine that is busy does the same, but what a ticker
+    /// is there for comes so much later. Waits for descriptors are left as they are: an event loop may have other
+    /// deadlines than the one that it waits for.
+    #[must_use]
+    pub fn skip_tickers(mut self, span: Duration) -> Self {
+        self.settings.skip_tickers = Some(span);
+        self
+    }
+
+    /// If the run ends while the command lives, send this signal to the command first, and let it run at that instant
+    /// until it ends by itself or waits again: it can write down what it knows. The [`Ending`] is that from before the
+    /// signal.
+    #[must_use]
+    pub fn last_signal(mut self, signal: i32) -> Self {
+        self.settings.last_signal = Some(signal);
         self
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: both ends are run, never taken from the command line on trust; the answer names two releases that were
 //! run, each with its verdict and evidence, and every release between them with the reason why it could not be used.
 
+use super::clock::ClockArgs;
 use super::{Code, CommandError};
 use crate::bars::Install;
 use crate::releases::said;
@@ -57,6 +58,9 @@ pub struct Bisect {
     /// hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
+    /// Its clock.
+    #[command(flatten)]
+    pub clock: ClockArgs,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
@@ -97,6 +101,7 @@ impl Bisect {
             let names: Vec<&str> = has.iter().map(|t| t.name()).collect();
             return Err(CommandError::Usage(format!("{} has {}", named.name, names.join(", "))));
         }
+        let in_virtual_time = self.clock.settings(self.deadline.map(|_| "--deadline"))?;
         // before a registry is asked
         let (rehang, fakes) = (own_binary()?, fakes()?);
         let store = agents::store()?;
@@ -117,6 +122,7 @@ impl Bisect {
             rehang,
             fakes,
             deadline: self.deadline.map(Duration::from_secs),
+            in_virtual_time,
             repeat: self.repeat as usize,
             jobs: 1,
             record: None,
@@ -168,11 +174,14 @@ fn which(row: &Row, ends: &[Verdict; 2]) -> Option<usize> {
     if row.outcome.is_none() || !row.flaky.is_empty() {
         return None;
     }
+    if row.outcome.as_deref() == Some("undecided") {
+        return None;
+    }
     let verdict = row.verdict();
     if let Some(end) = ends.iter().position(|end| *end == verdict) {
         return Some(end);
     }
-    let hangs = |verdict: &Verdict| verdict.outcome == "hung";
+    let hangs = |verdict: &Verdict| matches!(verdict.outcome.as_str(), "hung" | "no-end");
     let free: Vec<usize> = (0..2).filter(|&end| !hangs(&ends[end])).collect();
     match free.as_slice() {
         [only] if !hangs(&verdict) => Some(*only),
@@ -304,6 +313,10 @@ mod tests {
         assert_eq!(which(&row(None, "no binary"), &ends), None);
         let flaky = Row { flaky: vec!["hung 3 of 6".into()], ..hung.clone() };
         assert_eq!(which(&flaky, &ends), None);
+        let (no_end, undecided) = (row(Some("no-end"), "question"), row(Some("undecided"), "why"));
+        assert_eq!(which(&no_end, &ends), None, "another kind of hang");
+        assert_eq!(which(&no_end, &[no_end.verdict(), completed.verdict()]), Some(0));
+        assert_eq!(which(&undecided, &ends), None);
         let both_free = [completed.verdict(), row(Some("failed"), "x").verdict()];
         assert_eq!(which(&row(Some("stopped"), "y"), &both_free), None);
     }

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod bench;
 pub mod bisect;
 pub mod check;
+mod clock;
 pub mod drift;
 pub mod explain;
 pub mod explore;

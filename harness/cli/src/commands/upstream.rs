@@ -3,10 +3,11 @@
 //! Invariant: a run that is stopped goes on where it was, if it has a results file; what is printed is in the order of
 //! the cells, whatever order they ran in.
 
+use super::clock::ClockArgs;
 use super::{Code, CommandError};
 use crate::bars::Install;
 use crate::pictures;
-use crate::releases::{Shown, said};
+use crate::releases::{Shown, is_hang, said};
 use crate::report::Format;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -64,6 +65,9 @@ pub struct Upstream {
     /// hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
+    /// Its clock.
+    #[command(flatten)]
+    pub clock: ClockArgs,
     /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is compared
     /// with the newest older one that it has.
     #[arg(long, value_name = "FILE")]
@@ -137,12 +141,19 @@ impl Upstream {
                 }
             };
         }
+        let unfit =
+            [(self.why, "--why"), (self.supervised.is_some(), "--supervised"), (self.deadline.is_some(), "--deadline")];
+        let unfit = unfit.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
+        let in_virtual_time = self.clock.settings(unfit)?;
         // before a registry is asked
         let (rehang, fakes) = (own_binary()?, fakes()?);
         let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         let store = agents::store()?;
-        let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &self.terminal);
+        let mut cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &self.terminal);
+        if in_virtual_time.is_some() {
+            cells = cells.into_iter().map(Cell::in_virtual_time).collect();
+        }
         if cells.is_empty() {
             return Err(CommandError::Usage("none of these scenarios has such a terminal".to_owned()));
         }
@@ -156,8 +167,10 @@ impl Upstream {
             rehang,
             fakes,
             deadline: self.deadline.map(Duration::from_secs),
+            in_virtual_time,
             repeat: self.repeat as usize,
-            jobs: self.jobs.unwrap_or_else(default_jobs).max(1),
+            // in virtual time a hang takes a core like all else
+            jobs: self.jobs.unwrap_or(default_jobs() / if in_virtual_time.is_some() { 2 } else { 1 }).max(1),
             record: self.record.clone(),
             why: self.why,
             supervised: self.supervised.clone(),
@@ -180,7 +193,7 @@ impl Upstream {
             return Err(CommandError::Usage(stop));
         }
         let worse = changes.iter().any(|change| change.regression);
-        let hung = self.deny_hangs && rows.iter().any(|row| row.outcome.as_deref() == Some("hung"));
+        let hung = self.deny_hangs && rows.iter().any(is_hang);
         let code = if worse { Code::Unexpected } else { Code::Expected };
         let code = if hung { code.max(Code::Hang) } else { code };
         Ok(if faults.is_empty() { code } else { code.max(Code::Fault) })

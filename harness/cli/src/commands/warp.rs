@@ -5,7 +5,7 @@
 use super::CommandError;
 use clap::Args;
 use rehang_scenario::Span;
-use rehang_warp::{Ending, Error, Source, Verdict, Wait, Warp as Run};
+use rehang_warp::{Ending, Error, Verdict, Warp as Run, in_seconds};
 use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -45,6 +45,12 @@ pub struct Warp {
     /// How much real time the outside has to act if the command waits for it, as for input from a pipe.
     #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = crate::commands::span)]
     pub outside: Span,
+    /// End the command after this real time; without it, it may take as long as it takes. The exit code is 122 then.
+    #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
+    pub within: Option<Span>,
+    /// Let threads that do nothing but wake up now and then sleep this long: what they are there for comes so much later.
+    #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
+    pub skip_tickers: Option<Span>,
     /// Write how it ended as JSON to a file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -98,6 +104,12 @@ impl Warp {
         if let Some(start) = self.start {
             run = run.start(start);
         }
+        if let Some(within) = self.within {
+            run = run.within(real(within));
+        }
+        if let Some(span) = self.skip_tickers {
+            run = run.skip_tickers(real(span));
+        }
         if let Some(seed) = self.seed {
             run = run.seed(seed);
         }
@@ -135,14 +147,14 @@ fn code(verdict: &Verdict) -> u8 {
         Verdict::WaitsFor { .. } => WAITS_FOR,
         Verdict::Horizon { .. } => HORIZON,
         // a look ends only runs that have one
-        Verdict::Undecided { .. } | Verdict::Stopped => UNDECIDED,
+        Verdict::Undecided { .. } | Verdict::OutOfTime | Verdict::Stopped => UNDECIDED,
     }
 }
 
 /// How it ended, as lines.
 fn describe(ending: &Ending) -> String {
     let mut lines = String::new();
-    let at = seconds(ending.elapsed);
+    let at = in_seconds(ending.elapsed);
     let what = match &ending.verdict {
         Verdict::Exited { code } => format!("exit code {code} after {at} of virtual time"),
         Verdict::Signalled { signal } => format!("ended by signal {signal} after {at} of virtual time"),
@@ -154,6 +166,7 @@ fn describe(ending: &Ending) -> String {
         Verdict::Undecided { why, .. } => {
             format!("undecided after {at} of virtual time: no deadline is left, but {why}")
         }
+        Verdict::OutOfTime => format!("undecided after {at} of virtual time: the real time is used up"),
         Verdict::Stopped => format!("stopped after {at} of virtual time"),
     };
     let real = ending.real.as_secs_f64();
@@ -164,21 +177,18 @@ fn describe(ending: &Ending) -> String {
         let _ = writeln!(
             lines,
             "  last deadline: {call} of {program} ({pid}), {}, at {}",
-            seconds(last.lasted),
-            seconds(last.at)
+            in_seconds(last.lasted),
+            in_seconds(last.at)
         );
     }
-    if matches!(ending.verdict, Verdict::Horizon { .. }) {
+    if matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime) {
         for timer in ending.timers.iter().take(WAITS) {
-            let (shortest, longest) = (seconds(timer.shortest), seconds(timer.longest));
-            let each =
-                if shortest == longest { format!("{shortest} each") } else { format!("{shortest} to {longest}") };
-            let _ = writeln!(lines, "  {} of {}: {} times, {each}", timer.call, timer.program, timer.count);
+            let _ = writeln!(lines, "  {timer}");
         }
     } else {
         let waits = ending.verdict.waits();
         for wait in waits.iter().take(WAITS) {
-            let _ = writeln!(lines, "  {}", describe_wait(wait));
+            let _ = writeln!(lines, "  {wait}");
         }
         if waits.len() > WAITS {
             let _ = writeln!(lines, "  and {} more threads", waits.len() - WAITS);
@@ -187,6 +197,9 @@ fn describe(ending: &Ending) -> String {
     for note in &ending.notes {
         let _ = writeln!(lines, "  {} {}", note.program, note.what.text());
     }
+    if ending.lengthened > 0 {
+        let _ = writeln!(lines, "  {} waits of tickers lasted longer than asked", ending.lengthened);
+    }
     if !ending.repeatable {
         lines.push_str("  not repeatable: time flowed while the command computed\n");
     }
@@ -194,28 +207,6 @@ fn describe(ending: &Ending) -> String {
         let _ = writeln!(lines, "  {} processes that outlived the command were killed", ending.left);
     }
     lines
-}
-
-/// What a thread waits for, and who could end the wait.
-fn describe_wait(wait: &Wait) -> String {
-    let objects = wait.objects.iter().take(WAITS).map(|object| match &object.source {
-        Source::Inside if object.holders.is_empty() => object.name.clone(),
-        Source::Inside => {
-            let holders: Vec<String> = object.holders.iter().map(ToString::to_string).collect();
-            format!("{} (by {})", object.name, holders.join(", "))
-        }
-        Source::Outside(whom) => format!("{} (from outside: {whom})", object.name),
-        Source::Unknown(why) => format!("{} (unknown: {why})", object.name),
-    });
-    let objects: Vec<String> = objects.collect();
-    let thread = if wait.pid == wait.tid { wait.pid.to_string() } else { format!("{}/{}", wait.pid, wait.tid) };
-    format!("{} ({thread}) in {} waits for {}", wait.program, wait.call, objects.join(", "))
-}
-
-/// Seconds without zeros at the end.
-fn seconds(span: Duration) -> String {
-    let text = format!("{}.{:09}", span.as_secs(), span.subsec_nanos());
-    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// An instant on the command line.
@@ -266,12 +257,5 @@ mod tests {
         for wrong in ["", "2026-02-29T00:00:00Z", "2026-12-31", "2026-12-31T24:00:00Z", "-1", "99999999999999"] {
             assert!(since(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn spans_have_no_zeros_at_the_end() {
-        assert_eq!(seconds(Duration::from_millis(1_500)), "1.5 s");
-        assert_eq!(seconds(Duration::from_secs(1_800)), "1800 s");
-        assert_eq!(seconds(Duration::ZERO), "0 s");
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 64] = [
+const CALLS: [(&[&str], &str); 65] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
@@ -63,6 +63,7 @@ const CALLS: [(&[&str], &str); 64] = [
     (&["import", "prose.txt", "--hung", "--completed"], "cannot be used with '--completed'"),
     (&["import", "prose.txt", "--alive-after", "0s"], "from 1ms to 720h"),
     (&["import", "prose.txt", "--out", "ok.toml"], "ok.toml exists; name a new file"),
+    (&["upstream", "opencode@1.3.0", "--clock", "virtual", "--why"], "`--why` has no meaning with `--clock virtual`"),
     (&["record", "text"], "`rehang record claude@2.1.329 text`"),
     (&["record", "claude@2.1.329"], "`rehang list upstream/`"),
     (&["record", "cluade@2.1.329", "text"], "did you mean `claude`?"),

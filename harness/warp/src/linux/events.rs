@@ -266,6 +266,7 @@ impl Tracer<'_> {
             Some(AtExit::Wait(waiting)) => self.end_wait(tid, regs, waiting),
             Some(AtExit::Socket(kind)) => self.end_socket(tid, regs, kind),
             Some(AtExit::TimerCreate(clock, event, id)) => self.create_posix_timer(tid, regs, (clock, event, id)),
+            Some(AtExit::RandomFile) => self.fill_random_file(tid, regs),
             Some(AtExit::Times) => {
                 regs.set_result((self.clock.now / (SECOND / TICKS)) as i64);
                 sys::set_registers(tid, &regs);

@@ -63,6 +63,25 @@ pub fn call(pid: i32, tid: i32) -> Option<(i64, [u64; 6])> {
     Some((number, arguments))
 }
 
+/// All processes that can be seen.
+pub fn processes() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The network namespace of a process: `net:[4711]`.
+pub fn network(pid: i32) -> Option<String> {
+    let path = std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// Whether the network of a process has no link but loopback.
+pub fn has_loopback_alone(pid: i32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap_or_default();
+    let mut links = text.lines().skip(2).filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim());
+    links.next() == Some("lo") && links.next().is_none()
+}
+
 /// What a descriptor refers to.
 pub fn link(pid: i32, fd: i32) -> Option<String> {
     let path = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;

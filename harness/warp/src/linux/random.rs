@@ -4,11 +4,11 @@
 //! at once do not disturb each other.
 
 use super::tracer::Tracer;
+use super::tree::AtExit;
 use super::x86_64::regs::Regs;
 use super::{procfs, sys};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
 
 /// The most bytes of one `getrandom`, as the kernel has it for small requests; larger ones read less than they asked for.
 const LONGEST: usize = 1 << 20;
@@ -16,8 +16,6 @@ const LONGEST: usize = 1 << 20;
 const DEVICE: usize = 1 << 18;
 /// The most bytes of a path that is looked at.
 const PATH: usize = 16;
-/// The bytes below the stack pointer that a function may use, and room for a path.
-const BELOW_STACK: u64 = 128 + 64;
 
 /// SplitMix64, by Steele, Lea and Flood (2014).
 struct Generator(u64);
@@ -60,7 +58,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// `open` and `openat`: a device of random numbers is replaced by a file of them.
+    /// `open` and `openat`: instead of a device of random numbers a file in memory is made.
     pub fn replace_random_device(&mut self, tid: i32, mut regs: Regs) {
         let index = if regs.call() == libc::SYS_open { 0 } else { 1 };
         let mut path = [0; PATH];
@@ -70,17 +68,30 @@ impl Tracer<'_> {
         if !is_device {
             return self.resume(tid, 0);
         }
-        let Some(file) = self.draw(tid, DEVICE).and_then(|bytes| memory_file(&bytes)) else {
-            return self.resume(tid, 0);
-        };
-        let path = format!("/proc/{}/fd/{}\0", std::process::id(), file.as_raw_fd());
-        let address = regs.stack() - BELOW_STACK;
-        if sys::write(tid, address, path.as_bytes()) {
-            regs.set_argument(index, address);
+        let before = regs;
+        let is_closed_by_exec = regs.argument(index + 1) as i32 & libc::O_CLOEXEC != 0;
+        // the path is its name; a path to a file of the tracer's would be another file in the program's namespaces
+        regs.set_call(libc::SYS_memfd_create);
+        regs.set_argument(0, before.argument(index));
+        regs.set_argument(1, if is_closed_by_exec { u64::from(libc::MFD_CLOEXEC) } else { 0 });
+        sys::set_registers(tid, &regs);
+        self.resume_to_exit(tid, AtExit::RandomFile, before);
+    }
+
+    /// The file in memory is made: it gets its bytes.
+    pub fn fill_random_file(&mut self, tid: i32, mut regs: Regs) {
+        let Some(thread) = self.threads.get(&tid) else { return };
+        if let Some(before) = thread.regs {
+            (0..2).for_each(|index| regs.set_argument(index, before.argument(index)));
             sys::set_registers(tid, &regs);
         }
-        // open for as long as the program may need it
-        self.random_files.push(file);
+        if let Some(file) = sys::copy_descriptor(thread.pid, regs.result() as i32).filter(|_| regs.result() >= 0)
+            && let Some(bytes) = self.draw(tid, DEVICE)
+        {
+            let mut file = File::from(file);
+            // fails only without memory; then the program reads an early end
+            let _ = file.write_all(&bytes).and_then(|()| file.seek(SeekFrom::Start(0)));
+        }
         self.resume(tid, 0);
     }
 
@@ -93,18 +104,6 @@ impl Tracer<'_> {
             sys::write(pid, address, &bytes);
         }
     }
-}
-
-/// A file in memory.
-fn memory_file(bytes: &[u8]) -> Option<File> {
-    // SAFETY: the name ends with a zero byte; what is returned is a new descriptor that is owned here alone.
-    let mut file = unsafe {
-        let fd = libc::memfd_create(c"random".as_ptr(), libc::MFD_CLOEXEC);
-        (fd >= 0).then(|| File::from_raw_fd(fd))?
-    };
-    file.write_all(bytes).ok()?;
-    file.seek(SeekFrom::Start(0)).ok()?;
-    Some(file)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub struct Record {
     pub last: Option<Expiry>,
     /// `false` once time flowed with processor time.
     pub repeatable: bool,
+    /// Waits of tickers that lasted longer than asked.
+    pub lengthened: u64,
     expired: BTreeMap<(String, String), Timer>,
     notes: BTreeSet<Note>,
     log: Option<File>,
@@ -34,6 +36,7 @@ impl Record {
             jumps: 0,
             last: None,
             repeatable: true,
+            lengthened: 0,
             expired: BTreeMap::new(),
             notes: BTreeSet::new(),
             log,

@@ -14,6 +14,9 @@ const SPINS: u32 = 40;
 /// How long it sleeps first, and at most.
 const NAPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
 
+/// How much real time the command has to end after its last signal.
+const LAST_WORD: Duration = Duration::from_secs(60);
+
 /// After how many jumps in a row without a thread that waits for the outside none is looked for.
 const ALONE: u32 = 100;
 
@@ -53,6 +56,12 @@ impl Tracer<'_> {
                     RootEnd::Signal(signal) => Verdict::Signalled { signal },
                 });
             }
+            if self.real_end.is_some_and(|end| Instant::now() >= end) {
+                match self.conclude(Verdict::OutOfTime, &mut patience) {
+                    Some(ending) => return ending,
+                    None => continue,
+                }
+            }
             if let Some((at, owner)) = self.next_deadline()
                 && at <= self.clock.now
                 && owner != Owner::Look
@@ -76,15 +85,49 @@ impl Tracer<'_> {
                     signals.forward(self.root);
                 }
                 patience.forget_use();
-                if let Some(verdict) = self.step(&mut patience) {
-                    return self.finish(verdict);
+                if let Some(verdict) = self.step(&mut patience)
+                    && let Some(ending) = self.conclude(verdict, &mut patience)
+                {
+                    return ending;
                 }
             } else {
                 if let Some(signals) = &mut signals {
                     signals.forward(self.root);
                 }
                 self.wait_for_the_tree(&mut patience);
+                // time flows while it computes; else what expired at the last instant is waited for
+                if self.told.is_none() && patience.flow.is_some() && self.clock.now >= self.horizon() {
+                    let verdict = Verdict::Horizon { waits: proof::waits(self) };
+                    if let Some(ending) = self.conclude(verdict, &mut patience) {
+                        return ending;
+                    }
+                }
             }
+        }
+    }
+
+    /// The end of the virtual time.
+    fn horizon(&self) -> u64 {
+        super::clock::START.saturating_add(u64::try_from(self.settings.until.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The run is over, unless the command has a last signal to come: then it goes on at this instant.
+    fn conclude(&mut self, verdict: Verdict, patience: &mut Patience) -> Option<Ending> {
+        match self.settings.last_signal {
+            Some(signal) if self.told.is_none() => {
+                self.told = Some(self.ending(verdict));
+                self.settings.until = self.clock.elapsed();
+                self.look_at = None;
+                self.real_end = Some(Instant::now() + LAST_WORD);
+                self.log(|| format!("the last signal: {signal}"));
+                sys::kill(self.root, signal);
+                for thread in self.threads.values_mut().filter(|thread| thread.state == State::Free) {
+                    thread.is_active = true;
+                }
+                *patience = Patience { nap: NAPS.0, ..Patience::default() };
+                None
+            }
+            _ => Some(self.finish(verdict)),
         }
     }
 
@@ -101,8 +144,7 @@ impl Tracer<'_> {
         if self.waits_for_outside(patience, next.is_none()) {
             return None;
         }
-        let horizon =
-            super::clock::START.saturating_add(u64::try_from(self.settings.until.as_nanos()).unwrap_or(u64::MAX));
+        let horizon = self.horizon();
         match next {
             None => {
                 let waits = proof::waits(self);
@@ -153,7 +195,7 @@ impl Tracer<'_> {
     fn wait_for_the_tree(&mut self, patience: &mut Patience) {
         std::thread::sleep(patience.nap);
         patience.nap = (patience.nap * 2).min(NAPS.1);
-        if patience.nap < NAPS.1 {
+        if patience.nap < NAPS.1 || self.told.is_some() {
             return;
         }
         patience.count_use(self.processes.keys().copied());
@@ -167,7 +209,7 @@ impl Tracer<'_> {
         let (from, used) = *patience.flow.get_or_insert((self.clock.now, patience.total));
         let at = from.saturating_add(flown(patience.total - used));
         let next = self.next_deadline().map_or(u64::MAX, |(at, _)| at);
-        self.set_now(at.min(next.max(self.clock.now)));
+        self.set_now(at.min(next.max(self.clock.now)).min(self.horizon()));
     }
 
     /// Shows the tree to the caller.
@@ -202,9 +244,16 @@ impl Tracer<'_> {
         Thread { pid: thread.pid, tid, call, deadline, stopped }
     }
 
-    /// What is reported.
+    /// Ends the run, and says how it ended.
     fn finish(&mut self, verdict: Verdict) -> Ending {
-        let ending = Ending {
+        let ending = self.told.take().unwrap_or_else(|| self.ending(verdict));
+        self.kill_all();
+        ending
+    }
+
+    /// What is reported.
+    fn ending(&self, verdict: Verdict) -> Ending {
+        Ending {
             verdict,
             elapsed: self.clock.elapsed(),
             real: self.record.began.elapsed(),
@@ -212,11 +261,10 @@ impl Tracer<'_> {
             last: self.record.last.clone(),
             timers: self.record.timers(),
             repeatable: self.record.repeatable,
+            lengthened: self.record.lengthened,
             notes: self.record.notes(),
             left: self.processes.len(),
-        };
-        self.kill_all();
-        ending
+        }
     }
 
     /// Kills what is left, and waits until it is gone.

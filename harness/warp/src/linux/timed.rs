@@ -90,6 +90,11 @@ pub fn is_sleep(number: i64) -> bool {
     matches!(number, libc::SYS_nanosleep | libc::SYS_clock_nanosleep)
 }
 
+/// Whether it waits for one thing alone, or for nothing, so that nothing else is late if it ends late.
+pub fn can_end_late(number: i64) -> bool {
+    is_sleep(number) || matches!(number, libc::SYS_futex | SYS_FUTEX_WAIT)
+}
+
 /// Whether it is a `select`, whose sets are emptied when it expires.
 pub fn is_select(number: i64) -> bool {
     matches!(number, libc::SYS_select | libc::SYS_pselect6)

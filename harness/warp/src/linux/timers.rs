@@ -75,7 +75,7 @@ impl Tracer<'_> {
                 timer.signal = number(8);
                 match number(12) {
                     libc::SIGEV_NONE => timer.is_silent = true,
-                    libc::SIGEV_THREAD_ID => timer.tid = number(16),
+                    libc::SIGEV_THREAD_ID => timer.tid = self.thread_numbered(pid, number(16)),
                     _ => {}
                 }
             }

@@ -6,11 +6,11 @@ use super::tree::{AtExit, Process, Schedule, State, Thread, TimerFd};
 use super::x86_64::regs::Regs;
 use super::x86_64::vdso::Plan;
 use super::{procfs, sys};
-use crate::{Limit, Next, OnLook, Settings};
+use crate::{Ending, Limit, Next, OnLook, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Whose deadline it is. The order breaks ties: looks first, then by birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,10 @@ pub struct Tracer<'a> {
     pub births: u64,
     pub root: i32,
     pub root_end: Option<RootEnd>,
+    /// When the real time is used up.
+    pub real_end: Option<Instant>,
+    /// How the run ended, while the command has its last signal.
+    pub told: Option<Ending>,
     pub vdso: Option<Plan>,
     /// The tree made a pseudoterminal.
     pub has_pty: bool,
@@ -66,14 +70,13 @@ pub struct Tracer<'a> {
     /// When the next look is.
     pub look_at: Option<u64>,
     pub look: Option<OnLook<'a>>,
-    /// What `/dev/urandom` was replaced by.
-    pub random_files: Vec<File>,
 }
 
 impl<'a> Tracer<'a> {
     pub fn new(settings: Settings, root: i32, record: Record, look: Option<(Duration, OnLook<'a>)>) -> Tracer<'a> {
         let clock = Clock::new(settings.start);
         let (first, look) = look.unzip();
+        let real_end = settings.within.and_then(|span| record.began.checked_add(span));
         let mut tracer = Tracer {
             settings,
             clock,
@@ -88,13 +91,14 @@ impl<'a> Tracer<'a> {
             births: 0,
             root,
             root_end: None,
+            real_end,
+            told: None,
             vdso: super::x86_64::vdso::plan(),
             has_pty: false,
             has_internet: false,
             pty_barrier: None,
             look_at: None,
             look,
-            random_files: Vec::new(),
         };
         if let Some(first) = first {
             tracer.set_next_look(Next::At(first));
@@ -111,6 +115,16 @@ impl<'a> Tracer<'a> {
             }
             Next::Never | Next::Stop => None,
         };
+    }
+
+    /// The thread of a process that the process, which may have a PID namespace of its own, gives this number.
+    pub fn thread_numbered(&self, pid: i32, number: i32) -> i32 {
+        let is_it = |tid: &i32| {
+            let numbers = procfs::status(*tid, "NSpid:");
+            numbers.and_then(|numbers| numbers.split_ascii_whitespace().next_back()?.parse().ok()) == Some(number)
+        };
+        let mut threads = self.threads.iter().filter(|(_, thread)| thread.pid == pid).map(|(tid, _)| *tid);
+        threads.find(is_it).unwrap_or(number)
     }
 
     /// A thread as lines of the log name it.
@@ -148,6 +162,7 @@ impl<'a> Tracer<'a> {
                 mapping: None,
                 rest: None,
                 draws: 0,
+                ticks: ((0, 0), 0),
             },
         );
         self.processes.entry(pid).or_insert_with(|| Process {

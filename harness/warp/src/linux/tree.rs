@@ -39,6 +39,11 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// The call and its place in the program.
+    pub fn place(&self) -> (i64, u64) {
+        (self.number, self.instruction)
+    }
+
     /// Whether it is the same call of the same place, made once more.
     pub fn is_repeated_by(&self, other: &Waiting) -> bool {
         let key = |w: &Waiting| (w.number, w.instruction, w.stack, w.arguments);
@@ -59,6 +64,8 @@ pub enum AtExit {
     Times,
     /// It writes the time since boot to this address.
     SysInfo(u64),
+    /// It makes the file that stands for a device of random numbers.
+    RandomFile,
 }
 
 /// A wait on a socket with a time limit of its own.
@@ -105,6 +112,8 @@ pub struct Thread {
     pub rest: Option<(u64, u64)>,
     /// How many random numbers it asked for.
     pub draws: u64,
+    /// The system call and the place of its waits that expired last, and how many of them did in a row.
+    pub ticks: ((i64, u64), u32),
 }
 
 impl Thread {

@@ -17,6 +17,8 @@ use libc::EINTR;
 const RESTART: std::ops::RangeInclusive<i64> = -516..=-512;
 /// Restart if no handler runs, else EINTR.
 const RESTART_WITHOUT_HANDLER: i64 = -514;
+/// How many waits in a row expire before a thread counts as a ticker.
+const TICKS: u32 = 100;
 /// The most bytes of a set of `select`: 2^16 descriptors.
 const LARGEST_SET: usize = 8192;
 
@@ -54,6 +56,16 @@ impl Tracer<'_> {
             (waiting.at, waiting.since) = (cut.at, cut.since);
         }
         thread.is_expiring = false;
+        if let Some(span) = self.settings.skip_tickers
+            && thread.ticks.0 == waiting.place()
+            && thread.ticks.1 >= TICKS
+            && timed::can_end_late(waiting.number)
+            && waiting.at > now
+        {
+            let later = now.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
+            self.record.lengthened += u64::from(later > waiting.at);
+            waiting.at = waiting.at.max(later);
+        }
         if is_sleep {
             thread.at_exit = Some(AtExit::Wait(waiting));
             thread.regs = Some(regs);
@@ -76,6 +88,8 @@ impl Tracer<'_> {
     pub fn expire_wait(&mut self, tid: i32) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let Some(waiting) = thread.waiting().copied() else { return };
+        let in_a_row = if thread.ticks.0 == waiting.place() { thread.ticks.1.saturating_add(1) } else { 1 };
+        thread.ticks = (waiting.place(), in_a_row);
         let owner = (thread.pid, thread.name.clone());
         if thread.state == State::Parked {
             thread.at_exit = None;
@@ -104,6 +118,9 @@ impl Tracer<'_> {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let Some(timed) = timed::find(waiting.number) else { return };
         let has_expired = std::mem::take(&mut thread.is_expiring);
+        if !has_expired {
+            thread.ticks.1 = 0;
+        }
         let mut rest = waiting.at.saturating_sub(now);
         timed.restore_limit(&mut regs, &waiting.arguments);
         if is_interrupted(regs.result()) {

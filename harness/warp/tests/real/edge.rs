@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
 /// What [`program`] prints: virtual seconds, and what happened.
-const EXPECTED: &str = "\
+pub const EXPECTED: &str = "\
 10.000000000 nanosleep -1 EINTR, 50 s left, 1 alarm
 17.000000000 select 1, 13 s left, 1 in the set
 37.000000000 select 0, 0 s left, 0 in the set

@@ -22,6 +22,25 @@ pub fn trials() -> Vec<Trial> {
             assert!(ran.nanos() >= 30_000_000_000);
             Ok(())
         }),
+        Trial::test("limits::a_ticker_is_skipped_if_that_is_asked_for", || {
+            let ticked = |skip: Option<Duration>| {
+                run_with(support::program(&["limits", "ticker"]), |warp| match skip {
+                    Some(span) => warp.skip_tickers(span),
+                    None => warp,
+                })
+            };
+            let (skipped, whole) = (ticked(Some(Duration::from_secs(10))), ticked(None));
+            // each limit of the others is the same: the sleep of an hour, the polls, the wait that is ended by a thread
+            assert_eq!(skipped.output, "1000 2000 3600000\n");
+            assert_eq!(whole.output, skipped.output);
+            assert_eq!(whole.nanos(), skipped.nanos());
+            // 100 ticks of 25 ms before it is one, then one each 10 s; some hundred waits of the others
+            assert!(skipped.ending.jumps < 2_000, "{:?}", skipped.ending);
+            assert!(whole.ending.jumps > 140_000, "{:?}", whole.ending);
+            assert!(skipped.ending.lengthened > 300, "{:?}", skipped.ending);
+            assert_eq!(whole.ending.lengthened, 0);
+            Ok(())
+        }),
         Trial::test("limits::random_numbers_come_from_the_seed", || {
             let script = "od -An -N16 -tx1 /dev/urandom; exec head -c 4 /dev/random | od -An -tx1";
             let draw = |seed| run_with(command(&["sh", "-c", script]), |warp| warp.seed(seed)).output;
@@ -69,6 +88,36 @@ fn exit_code(ran: &support::Ran) -> i32 {
         rehang_warp::Verdict::Exited { code } => code,
         ref other => panic!("{other:?}"),
     }
+}
+
+/// A thread ticks every 25 ms, for ever. Another one polls 200 times for 5 ms, then wakes a third 200 times that waits
+/// for that for 20 ms at most. Then an hour passes.
+pub fn ticker() {
+    std::thread::spawn(|| {
+        loop {
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    });
+    let begun = Instant::now();
+    let polls = || {
+        (0..200).for_each(|_| {
+            // SAFETY: polls no descriptor.
+            unsafe { libc::poll(std::ptr::null_mut(), 0, 5) };
+        })
+    };
+    polls();
+    let polled = begun.elapsed().as_millis();
+    let (send, receive) = std::sync::mpsc::channel();
+    let woken = std::thread::spawn(move || (0..200).all(|_| receive.recv_timeout(Duration::from_millis(20)).is_ok()));
+    for _ in 0..200 {
+        // SAFETY: polls no descriptor.
+        unsafe { libc::poll(std::ptr::null_mut(), 0, 5) };
+        let _ = send.send(());
+    }
+    assert!(woken.join().expect("it ran"), "each word came in time");
+    let woke = begun.elapsed().as_millis();
+    std::thread::sleep(Duration::from_secs(3_600) - begun.elapsed());
+    println!("{polled} {woke} {}", begun.elapsed().as_millis());
 }
 
 /// Reads its clock until 10 ms are over.

@@ -13,9 +13,13 @@ mod commands;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod edge;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod last;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod limits;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod looks;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod namespaces;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stress;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -34,8 +38,10 @@ fn main() {
     let mut trials = commands::trials();
     trials.extend(book::trials());
     trials.extend(edge::trials());
+    trials.extend(last::trials());
     trials.extend(limits::trials());
     trials.extend(looks::trials());
+    trials.extend(namespaces::trials());
     trials.extend(stress::trials());
     trials.extend(verdicts::trials());
     libtest_mimic::run(&libtest_mimic::Arguments::from_args(), trials).exit();
@@ -48,7 +54,8 @@ fn run_program(name: &str, arguments: &[String]) {
     match name {
         "edge" => edge::program(),
         "stress" => stress::program(&arguments[0], number(1)),
-        "limits" => limits::program(),
+        "limits" if arguments.is_empty() => limits::program(),
+        "limits" => limits::ticker(),
         "verdict" => verdicts::program_of(&arguments[0]),
         other => panic!("no program {other}"),
     }

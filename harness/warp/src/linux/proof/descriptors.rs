@@ -70,8 +70,13 @@ impl Caller<'_> {
 
     fn socket(self, link: &str, name: String) -> Object {
         let Some(inode) = procfs::inode(link, "socket") else { return unknown(name, "it is not known") };
-        match self.world.sockets().find(inode) {
-            Found::Listens(address) => outside(name, format!("a connection to {}", procfs::clean(&address))),
+        let whom = |address: &str| procfs::clean(address);
+        match self.world.sockets(self.pid).find(inode) {
+            // only the tree is in its network
+            Found::Listens(at) | Found::Datagrams(at) if at.is_local() && self.world.has_own_network(self.pid) => {
+                inside(name, Vec::new())
+            }
+            Found::Listens(address) => outside(name, format!("a connection to {}", whom(&address.text))),
             Found::Connected(Peer::Inode(peer)) => {
                 let peer = format!("socket:[{peer}]");
                 let all: Vec<i32> = self.world.of_link(&peer).map(|(pid, _)| pid).collect();
@@ -83,7 +88,7 @@ impl Caller<'_> {
                 }
             }
             Found::Connected(Peer::Address(address)) => outside(name, procfs::clean(&address)),
-            Found::Datagrams(address) => outside(name, format!("messages to {}", procfs::clean(&address))),
+            Found::Datagrams(address) => outside(name, format!("messages to {}", whom(&address.text))),
             Found::Busy(why) => unknown(name, why),
             Found::Nothing => unknown(name, "this kind of socket is not known well enough"),
         }

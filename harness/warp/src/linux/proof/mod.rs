@@ -4,6 +4,7 @@
 //! do. Whatever is not listed, and whatever the kernel may end by a timer of its own, is [`Source::Unknown`].
 
 mod descriptors;
+mod namespace;
 mod net;
 mod world;
 

@@ -1,10 +1,10 @@
 //! Sockets and their peers: Unix sockets from the kernel's `sock_diag`, those of the internet from `/proc/net`.
 
+use super::namespace;
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// All sockets of a network namespace.
-#[derive(Default)]
 pub struct Sockets {
     unix: HashMap<u64, Unix>,
     internet: Vec<Internet>,
@@ -13,7 +13,7 @@ pub struct Sockets {
 struct Unix {
     peer: Option<u64>,
     state: u8,
-    path: String,
+    address: Address,
 }
 
 struct Internet {
@@ -29,12 +29,27 @@ struct Internet {
 
 /// What a socket can receive from.
 pub enum Found {
-    Listens(String),
+    Listens(Address),
     Connected(Peer),
-    Datagrams(String),
+    Datagrams(Address),
     /// The kernel is about to do something with it: what.
     Busy(&'static str),
     Nothing,
+}
+
+/// Where a socket can be reached.
+#[derive(Clone, Default)]
+pub struct Address {
+    pub text: String,
+    /// It is a file: who has the file reaches it, from any network.
+    is_file: bool,
+}
+
+impl Address {
+    /// Whether it is reached from its own network only.
+    pub fn is_local(&self) -> bool {
+        !self.is_file
+    }
 }
 
 /// The other end of a connection.
@@ -50,31 +65,36 @@ const LISTEN: u8 = 10;
 const KEEP_ALIVE: u8 = 2;
 
 impl Sockets {
-    /// Reads those of a process's network namespace. Unix sockets are found only in the tracer's own.
+    /// Reads those of a process's network namespace. Unix sockets of the tracer's own are added: the tree has been there
+    /// before it made others.
     pub fn read(pid: i32) -> Sockets {
         let mut internet = Vec::new();
         for (table, is_tcp) in [("tcp", true), ("tcp6", true), ("udp", false), ("udp6", false)] {
             let text = std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
             internet.extend(text.lines().skip(1).filter_map(|line| parse(line, is_tcp)));
         }
-        Sockets { unix: unix_sockets().unwrap_or_default(), internet }
+        let in_own = namespace::diagnostic_socket().and_then(|socket| unix_sockets(&socket));
+        let in_its = namespace::diagnostic_socket_of(pid).and_then(|socket| unix_sockets(&socket));
+        let mut unix = in_own.unwrap_or_default();
+        unix.extend(in_its.unwrap_or_default());
+        Sockets { unix, internet }
     }
 
     /// What a socket can receive from.
     pub fn find(&self, inode: u64) -> Found {
         if let Some(unix) = self.unix.get(&inode) {
             return match (unix.state, unix.peer) {
-                (LISTEN, _) => Found::Listens(unix.path.clone()),
+                (LISTEN, _) => Found::Listens(unix.address.clone()),
                 (_, Some(peer)) => Found::Connected(Peer::Inode(peer)),
-                _ => Found::Datagrams(unix.path.clone()),
+                _ => Found::Datagrams(unix.address.clone()),
             };
         }
         let Some(socket) = self.internet.iter().find(|socket| socket.inode == inode) else { return Found::Nothing };
         if !socket.is_tcp {
-            return Found::Datagrams(socket.local.clone());
+            return Found::Datagrams(socket.address());
         }
         match socket.state {
-            LISTEN => return Found::Listens(socket.local.clone()),
+            LISTEN => return Found::Listens(socket.address()),
             ESTABLISHED => {}
             _ => return Found::Busy("the connection is being made or closed"),
         }
@@ -90,6 +110,12 @@ impl Sockets {
             return Found::Busy("data is on its way, or the kernel will send it again by a timer of its own");
         }
         Found::Connected(Peer::Inode(peer.inode))
+    }
+}
+
+impl Internet {
+    fn address(&self) -> Address {
+        Address { text: self.local.clone(), is_file: false }
     }
 }
 
@@ -124,20 +150,12 @@ fn address(text: &str) -> Option<String> {
 }
 
 /// All Unix sockets with their peers, by `sock_diag` (`man 7 sock_diag`).
-fn unix_sockets() -> std::io::Result<HashMap<u64, Unix>> {
+fn unix_sockets(socket: &OwnedFd) -> std::io::Result<HashMap<u64, Unix>> {
     /// `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`, and the attributes that answer them, of <linux/unix_diag.h>.
     const SHOW: u32 = 1 | 4;
     const NAME: u16 = 0;
     const PEER: u16 = 2;
     const SOCK_DIAG_BY_FAMILY: u16 = 20;
-    // SAFETY: takes numbers only; what it returns is a new descriptor that is owned here alone.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
-        if fd < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
     // nlmsghdr: length, type, flags, sequence, port; unix_diag_req: family, protocol, states, inode, show, cookie
     let mut request = Vec::new();
     request.extend(40_u32.to_ne_bytes());
@@ -167,7 +185,8 @@ fn unix_sockets() -> std::io::Result<HashMap<u64, Unix>> {
             // unix_diag_msg: family, type, state, padding, inode, cookie; then attributes
             let message = &rest[16..size];
             if message.len() >= 16 {
-                let mut unix = Unix { peer: None, state: message[2], path: "an unnamed socket".to_owned() };
+                let unnamed = Address { text: "an unnamed socket".to_owned(), is_file: false };
+                let mut unix = Unix { peer: None, state: message[2], address: unnamed };
                 let mut attributes = &message[16..];
                 while attributes.len() >= 4 {
                     let size = usize::from(half(attributes, 0)).clamp(4, attributes.len());
@@ -176,7 +195,11 @@ fn unix_sockets() -> std::io::Result<HashMap<u64, Unix>> {
                         PEER if value.len() >= 4 => {
                             unix.peer = Some(u64::from(word(value, 0))).filter(|peer| *peer != 0);
                         }
-                        NAME => unix.path = String::from_utf8_lossy(value).trim_matches('\0').to_owned(),
+                        NAME => {
+                            let text = String::from_utf8_lossy(value).trim_matches('\0').to_owned();
+                            // an abstract name begins with a zero byte
+                            unix.address = Address { text, is_file: value.first() != Some(&0) };
+                        }
                         _ => {}
                     }
                     attributes = &attributes[size.next_multiple_of(4).min(attributes.len())..];

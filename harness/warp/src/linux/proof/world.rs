@@ -3,8 +3,9 @@
 use super::super::procfs;
 use super::super::tracer::Tracer;
 use super::net::Sockets;
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Who has what.
 pub struct World<'a> {
@@ -14,7 +15,9 @@ pub struct World<'a> {
     links: BTreeMap<(i32, i32), String>,
     /// The descriptors of some process cannot be read.
     pub is_partial: bool,
-    sockets: OnceCell<Sockets>,
+    /// By network namespace: its sockets, and whether only the tree is in it.
+    sockets: RefCell<BTreeMap<String, Rc<Sockets>>>,
+    own_networks: RefCell<BTreeMap<String, bool>>,
 }
 
 impl<'a> World<'a> {
@@ -25,8 +28,7 @@ impl<'a> World<'a> {
 
     /// All processes that can be seen.
     pub fn whole(tracer: &'a Tracer<'a>) -> World<'a> {
-        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        World::of(tracer, entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+        World::of(tracer, procfs::processes().collect())
     }
 
     fn of(tracer: &'a Tracer<'a>, pids: BTreeSet<i32>) -> World<'a> {
@@ -35,7 +37,8 @@ impl<'a> World<'a> {
             holders: BTreeMap::new(),
             links: BTreeMap::new(),
             is_partial: false,
-            sockets: OnceCell::new(),
+            sockets: RefCell::default(),
+            own_networks: RefCell::default(),
         };
         for pid in pids {
             world.is_partial |= std::fs::read_dir(format!("/proc/{pid}/fd")).is_err();
@@ -47,9 +50,22 @@ impl<'a> World<'a> {
         world
     }
 
-    /// The sockets of the tree's network namespace.
-    pub fn sockets(&self) -> &Sockets {
-        self.sockets.get_or_init(|| Sockets::read(self.tracer.root))
+    /// The sockets of a process's network namespace.
+    pub fn sockets(&self, pid: i32) -> Rc<Sockets> {
+        let mut all = self.sockets.borrow_mut();
+        let network = procfs::network(pid).unwrap_or_default();
+        all.entry(network).or_insert_with(|| Rc::new(Sockets::read(pid))).clone()
+    }
+
+    /// Whether a process is in a network that the tree made: a namespace that has loopback alone, and in which nobody
+    /// else is. Whoever cannot be looked at is not in it: to enter it takes rights over the tree's own namespaces.
+    pub fn has_own_network(&self, pid: i32) -> bool {
+        let Some(network) = procfs::network(pid) else { return false };
+        let is_own = |network: &String| {
+            let is_foreign = |pid: i32| !self.is_inside(pid) && procfs::network(pid).as_ref() == Some(network);
+            procfs::has_loopback_alone(pid) && !procfs::processes().any(is_foreign)
+        };
+        *self.own_networks.borrow_mut().entry(network).or_insert_with_key(is_own)
     }
 
     /// Whether a process belongs to the tree.
