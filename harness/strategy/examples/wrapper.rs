@@ -124,7 +124,7 @@ fn send(pid: Pid, signal: &str, whom: Whom) {
     // the process may have ended meanwhile
     let _ = match whom {
         Whom::Process => kill_process(pid, signal),
-        // with all below it, if it leads a group; through `/proc` otherwise
+        // that process alone: who has its tree, as from `/proc`, ends all below it too
         Whom::Part(part) => Pid::from_raw(part).map_or(Ok(()), |part| kill_process(part, signal)),
         Whom::Group | Whom::Tree | Whom::Holders => kill_process_group(pid, signal),
     };

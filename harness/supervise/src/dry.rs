@@ -14,8 +14,10 @@ use std::time::Duration;
 /// What a dry run has come to.
 #[derive(Default)]
 pub struct Dry {
-    /// A strategy has begun to end the run.
+    /// A strategy has begun to end the run, or a part of it.
     pub due: bool,
+    /// The process of that part.
+    pub part: Option<i32>,
     would: Option<Would>,
 }
 
@@ -35,7 +37,11 @@ impl Supervisor {
     /// Keeps and reports what would be done now.
     pub(super) fn would_end(&mut self, end: &End) -> io::Result<()> {
         let meaning = self.meaning(end);
-        let chosen = self.chosen(&tree::below(), meaning.over);
+        let part = self.dry.as_ref().and_then(|dry| dry.part);
+        let chosen = match part {
+            Some(pid) => self.part_of(&tree::below(), pid),
+            None => self.chosen(&tree::below(), meaning.over),
+        };
         self.tell_end_of(&meaning, &chosen);
         let look = match self.last_look.take() {
             Some(look) => Some(look),
@@ -48,11 +54,15 @@ impl Supervisor {
         let why = self.why(&meaning, look.as_ref(), &[], &[])?;
         let evidence = self.evidence.keep(&why)?.to_owned();
         let names: Vec<String> = chosen.iter().map(called).collect();
-        let verb = if meaning.over { "taken as over" } else { "ended" };
+        let verb = match part {
+            Some(_) => "ended in part",
+            None if meaning.over => "taken as over",
+            None => "ended",
+        };
         let whom = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
         let what = format!("{verb}{whom}: {}", meaning.what);
         let would = Would { after_ms: meaning.after_ms, what, evidence };
-        self.dry = Some(Dry { due: false, would: Some(would) });
+        self.dry = Some(Dry { due: false, part, would: Some(would) });
         self.host.retire();
         (self.looks, self.glances, self.glance, self.asks) = (None, None, None, None);
         Ok(())

@@ -384,6 +384,7 @@ impl Supervisor {
     fn signal(&mut self, name: &'static str, whom: Whom) {
         if let Some(dry) = &mut self.dry {
             dry.due = true;
+            dry.part = if let Whom::Part(pid) = whom { Some(pid) } else { None };
             return;
         }
         // what outlives the command is ended with the run, and has the grace for it

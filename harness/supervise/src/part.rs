@@ -46,6 +46,11 @@ impl Supervisor {
         }
     }
 
+    /// A process below the command, and all below that one.
+    pub(super) fn part_of(&self, all: &[Below], pid: i32) -> Vec<Below> {
+        descendants(all, &[pid]).into_iter().filter(|member| member.pid != self.run.pid).collect()
+    }
+
     /// Says on stderr what is ended and why, in the order of the command's own output.
     fn say_part(&mut self, part: &[Below]) {
         let why = self.host.report().and_then(|(_, policy)| policy.text.clone()).unwrap_or_default();

@@ -179,7 +179,7 @@ impl Supervisor {
     pub(super) fn tell_end_of(&mut self, meaning: &Meaning, chosen: &[Below]) {
         let act = Event::Act {
             by: meaning.by.clone(),
-            does: "end",
+            does: if self.dry.as_ref().is_some_and(|dry| dry.part.is_some()) { "end-part" } else { "end" },
             signal: None,
             done: self.dry.is_none(),
             cause: meaning.cause.clone(),

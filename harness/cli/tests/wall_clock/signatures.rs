@@ -37,22 +37,10 @@ const LEFT_ALONE_S: u64 = 6_000;
 const ENDED: i64 = 123;
 
 /// Hangs that are ended with another cause than their signature, and why.
-const OTHERWISE: [(&str, &str, &str); 12] = [
-    ("pager", "idle", NO_LIMIT),
-    ("editor", "idle", NO_LIMIT),
-    ("editor-on-stderr", "idle", NO_LIMIT),
-    ("fifo-open", "idle", NO_LIMIT_OF_THE_AGENT),
-    ("fifo-open-to-write", "idle", NO_LIMIT_OF_THE_AGENT),
+const OTHERWISE: [(&str, &str, &str); 2] = [
     ("client-of-an-idle-server", "idle", "what is a guess ends no run"),
-    ("busy-behind-its-answer", "idle", NO_LIMIT),
-    ("flock", "idle", NO_LIMIT),
-    ("lock-of-a-leaked-child", "idle", NO_LIMIT),
-    ("posix-lock", "idle", NO_LIMIT),
-    ("sqlite-lock", "idle", NO_LIMIT),
     ("no-connection-but-a-timer", "idle", "a guess ends nothing"),
 ];
-const NO_LIMIT: &str = "guard has no limit for it; the agent is ended after 75 minutes without a new word";
-const NO_LIMIT_OF_THE_AGENT: &str = "guard has a limit for it below the agent alone, and this is the agent itself";
 
 /// Cases that cannot be played under a supervisor, and why.
 const UNPLAYED: [(&str, &str); 5] = [
@@ -66,7 +54,7 @@ const LASTS: &str = "it is no hang for a moment, and counts as one if it lasts, 
 const NO_SESSION: &str = "what a supervisor starts leads a group, and cannot move to a terminal of the test";
 
 /// The least number of signatures of which a hang is ended with its own cause.
-const SIGNATURES: usize = 19;
+const SIGNATURES: usize = 26;
 
 /// Plays the tests of this part.
 pub fn play(mut arguments: Arguments) -> ExitCode {

@@ -27,6 +27,7 @@ mod ways;
 mod within;
 
 use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
+use crate::kind;
 use limit::{Limit, Progress};
 use mounts::Mounts;
 use process::{All, Stat};
@@ -175,6 +176,22 @@ pub fn find(name: &str) -> Result<Vec<Pid>, SnapshotError> {
     let own = std::process::id() as Pid;
     let is_one = |(pid, stat): &(&Pid, &Stat)| **pid != own && (stat.comm == name || process::is_called(**pid, name));
     Ok(tops(&all.iter().filter(is_one).map(|(pid, _)| *pid).collect(), &all))
+}
+
+/// The agents that are known by their names, without those that another one has started.
+///
+/// # Errors
+/// There is no /proc.
+pub fn agents() -> Result<Vec<Pid>, SnapshotError> {
+    let all = process::all()?;
+    let is_one = |(pid, stat): &(&Pid, &Stat)| kind::of(&process::as_started(**pid, stat)).is_some();
+    let found: BTreeSet<Pid> = all.iter().filter(is_one).map(|(pid, _)| *pid).collect();
+    let above = |pid: Pid| {
+        std::iter::successors(Some(pid), |pid| all.get(pid).map(Stat::parent).filter(|pid| *pid > 0))
+            .take(all.len())
+            .skip(1)
+    };
+    Ok(found.iter().copied().filter(|pid| !above(*pid).any(|above| found.contains(&above))).collect())
 }
 
 /// Those whose parent is not one of them.

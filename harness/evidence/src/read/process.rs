@@ -138,6 +138,12 @@ pub fn net_namespace(pid: Pid) -> u64 {
     namespace(pid, "net")
 }
 
+/// A process as far as it shows how it was started: its name, its program and its arguments.
+pub fn as_started(pid: Pid, stat: &Stat) -> Process {
+    let exe = link(&format!("/proc/{pid}/exe"));
+    Process { pid, comm: stat.comm.clone(), exe, args: args(pid), ..Process::default() }
+}
+
 /// Whether a process's program, or the script that an interpreter runs for it, is `name`.
 pub fn is_called(pid: Pid, name: &str) -> bool {
     goes_by(name, link(&format!("/proc/{pid}/exe")).as_deref(), &args(pid))

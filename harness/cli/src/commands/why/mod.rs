@@ -27,17 +27,19 @@ use std::time::Duration;
 /// so. Exit code 3 for a hang, 0 for none, 1 where what could be read does not tell, 2 for no such process.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
+  rehang why                          every agent on this machine, in a line each
   rehang why 4711                     in one sentence, with the evidence
-  rehang why --name opencode          every process of that name
+  rehang why opencode                 every process of that name
   rehang why 4711 --tree              the evidence for all processes below it
   rehang why 4711 --watch             again and again; says when the answer changes
   rehang why 4711 --scenario my.toml  drafts a scenario that hangs the same way
   rehang why 4711 --json              one object, for a program")]
 pub struct Why {
-    /// Processes; each is explained with all below it.
-    #[arg(value_name = "PID", required_unless_present = "name", value_parser = pid, allow_negative_numbers = true)]
-    pub pids: Vec<Pid>,
-    /// Processes by their name, program or script.
+    /// Processes, by their numbers or by name; each is explained with all below it. Without any: the agents on this
+    /// machine that are known by name, a line each.
+    #[arg(value_name = "PID|NAME", value_parser = target, allow_negative_numbers = true)]
+    pub targets: Vec<Target>,
+    /// Processes by their name, program or script: for a name that is a number.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Show the evidence for every process of the tree, not only for those on the way to the answer.
@@ -66,15 +68,21 @@ pub struct Why {
     pub snapshots: bool,
 }
 
-/// A process id on the command line.
-fn pid(word: &str) -> Result<Pid, String> {
+/// A process on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// By its number.
+    Pid(Pid),
+    /// By its name, program or script.
+    Name(String),
+}
+
+fn target(word: &str) -> Result<Target, String> {
     match word.parse::<Pid>() {
-        Ok(pid) if pid > 0 => Ok(pid),
+        Ok(pid) if pid > 0 => Ok(Target::Pid(pid)),
         Ok(pid) => Err(format!("{pid} is no process id")),
-        Err(_) if word.contains(|c: char| c.is_ascii_alphabetic()) => {
-            Err(format!("not a process id; of a process by its name: `rehang why --name {}`", quoted(word)))
-        }
-        Err(_) => Err("not a process id; `ps -e` names all".to_owned()),
+        Err(_) if word.contains(|c: char| c.is_ascii_alphabetic()) => Ok(Target::Name(word.to_owned())),
+        Err(_) => Err("neither a process id nor a name; `ps -e` names all".to_owned()),
     }
 }
 
@@ -99,13 +107,7 @@ impl Why {
     /// # Errors
     /// No such process; a scenario file that exists; /proc cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let mut pids = self.pids.clone();
-        if let Some(name) = &self.name {
-            pids.extend(rehang_evidence::find(name).map_err(usage)?);
-            if pids.is_empty() {
-                return Err(CommandError::Usage(format!("no process is called `{name}`; `ps -e` names them all")));
-            }
-        }
+        let pids = self.pids()?;
         outputs::must_be_new(self.scenario.as_deref())?;
         if self.watch {
             return self.watch(&pids, out);
@@ -113,7 +115,10 @@ impl Why {
         let spinner = spinner(self.window);
         let looks = self.looks(&pids);
         spinner.finish_and_clear();
-        let (looks, mut code) = self.there(looks)?;
+        let (mut looks, mut code) = self.there(looks)?;
+        if self.is_list() {
+            return list(&mut looks, out);
+        }
         for (at, look) in looks.iter().enumerate() {
             if at > 0 && !self.json {
                 writeln!(out)?;
@@ -125,6 +130,41 @@ impl Why {
             self.draft(look, file, out)?;
         }
         Ok(code)
+    }
+
+    /// Whether nothing was named: then there is a line for each agent.
+    fn is_list(&self) -> bool {
+        self.targets.is_empty() && self.name.is_none() && !self.json && !self.tree && !self.snapshots
+    }
+
+    /// The processes that are asked about.
+    fn pids(&self) -> Result<Vec<Pid>, CommandError> {
+        let names = self.targets.iter().filter_map(|target| match target {
+            Target::Name(name) => Some(name),
+            Target::Pid(_) => None,
+        });
+        let mut pids = self.numbers().collect::<Vec<Pid>>();
+        for name in names.chain(&self.name) {
+            let found = rehang_evidence::find(name).map_err(usage)?;
+            if found.is_empty() {
+                let name = quoted(name);
+                return Err(CommandError::Usage(format!("no process is called {name}; `ps -e` names them all")));
+            }
+            pids.extend(found);
+        }
+        if self.targets.is_empty() && self.name.is_none() {
+            pids = rehang_evidence::agents().map_err(usage)?;
+            if pids.is_empty() {
+                let text =
+                    "no agent that is known by its name runs here; `rehang why PID`, or NAME, explains any process";
+                return Err(CommandError::Usage(text.to_owned()));
+            }
+        }
+        Ok(pids)
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = Pid> {
+        self.targets.iter().filter_map(|target| if let Target::Pid(pid) = target { Some(*pid) } else { None })
     }
 
     /// Looks at all of them within one window.
@@ -151,7 +191,7 @@ impl Why {
             match look {
                 Ok(look) => there.push(look),
                 Err(SnapshotError::NoProcess(pid)) => {
-                    let (note, worst) = match self.pids.contains(&pid) {
+                    let (note, worst) = match self.numbers().any(|named| named == pid) {
                         true => (format!("there is no process {pid}; `ps -e` names all"), Code::Usage),
                         false => (format!("process {pid} has ended meanwhile"), Code::Expected),
                     };
@@ -302,6 +342,22 @@ fn of(look: &Look) -> Code {
         Verdict::Unknown => Code::Unexpected,
         Verdict::Waiting | Verdict::Working | Verdict::Ended => Code::Expected,
     }
+}
+
+/// A line for each, what hangs first.
+fn list(looks: &mut [Look], out: &mut dyn Write) -> Result<Code, CommandError> {
+    looks.sort_by_key(|look| (std::cmp::Reverse(of(look)), look.after.roots.first().copied()));
+    for look in looks.iter() {
+        let (word, style) = word(look.diagnosis.verdict);
+        let root = look.after.roots.first().copied().unwrap_or(look.diagnosis.pid);
+        let blank = " ".repeat(8_usize.saturating_sub(word.len()));
+        writeln!(out, "{style}{word}{style:#}{blank} {root:>7}  {}.", look.diagnosis.sentence)?;
+    }
+    let worst = looks.first().map_or(Code::Expected, of);
+    if let Some(root) = looks.first().and_then(|look| look.after.roots.first()) {
+        writeln!(out, "more: rehang why {root}")?;
+    }
+    Ok(worst)
 }
 
 fn usage(error: SnapshotError) -> CommandError {
