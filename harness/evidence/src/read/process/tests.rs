@@ -230,7 +230,7 @@ fn a_group_and_a_session_are_led_while_their_leader_lives() {
     // a shell that has ended leads nothing: what it left is in its group and in its session
     let (end, input) = std::io::pipe().unwrap();
     let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", "exec 3<&0; cat <&3 >/dev/null & echo $!"]).stdin(end);
+    let shell = shell.args(["-c", "exec 3<&0; cat <&3 >/dev/null 2>&1 & echo $!"]).stdin(end);
     // SAFETY: as above
     let said = unsafe { shell.pre_exec(own) }.output().unwrap();
     let left: Pid = String::from_utf8(said.stdout).unwrap().trim().parse().unwrap();
