@@ -94,14 +94,21 @@ pub fn all() -> Vec<Case> {
             client(s, BUSY, QUESTION);
         }),
         moves("client-of-a-busy-server", Waiting, "peer-wait", None, "began to answer", |s| client(s, BUSY, "[]")),
-        moves("stray-writes-pipe", Hung, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
+        moves("stray-writes-pipe", Waiting, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
             stray(s, "noisy", "out")
         }),
         Case {
             awake: true,
-            ..moves("stray-writes-pipe-of-one-awake", Hung, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
-                stray(s, "noisy", "out");
-            })
+            ..moves(
+                "stray-writes-pipe-of-one-awake",
+                Waiting,
+                "stray-writes-pipe",
+                Some("B7"),
+                "goes on writing",
+                |s| {
+                    stray(s, "noisy", "out");
+                },
+            )
         },
         hung("stderr-undrained", "stderr-undrained", "C1", "standard error", |s| {
             plain(s, &["read-output-of", "both", "fill-stderr"])

@@ -161,27 +161,18 @@ fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) 
         None => "the holder's own parent, group or session leader is gone".to_owned(),
     };
     let finding = Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain();
-    // what has a timer may let go by it
-    let nap = |stray: &Pid| {
+    // what has a timer, or works, may let go by itself
+    let goes_on = |stray: &Pid| {
         let one = view.process(*stray).filter(|one| !super::run::follows(one))?;
-        ways::nap(view, one, process.pid).filter(ways::Way::is_soon)
-    };
-    if let Some((stray, way)) = strays.iter().find_map(|stray| Some((*stray, nap(stray)?))) {
-        let because =
-            format!("{}; {} has {}, and may let go by itself", finding.because, view.name(stray), way.words());
-        let sure = Sure::Likely;
-        return Finding { sure, ..finding }
-            .because(because)
-            .rank(rank::LIKELY)
-            .after(view.process(stray).map_or(0, |stray| view.age_ms(stray)), ways::LONG_MS);
-    }
-    match strays.iter().copied().find(|_| noisy) {
-        Some(stray) => {
-            let because = format!("{}; {} is at work, and may let go by itself", finding.because, view.name(stray));
-            Finding { sure: Sure::Likely, ..finding }.because(because)
+        match ways::nap(view, one, process.pid).filter(ways::Way::is_soon) {
+            Some(way) => Some((one, format!("has {}", way.words()))),
+            None => noisy.then(|| (one, "is at work".to_owned())),
         }
-        None => finding,
-    }
+    };
+    let Some((stray, how)) = strays.iter().find_map(goes_on) else { return finding };
+    let because = format!("{}; {} {how}, and may let go by itself", finding.because, view.name(stray.pid));
+    let finding = Finding { sure: Sure::Likely, ..finding }.because(because).rank(rank::LIKELY);
+    finding.after(view.age_ms(stray), ways::LONG_MS)
 }
 
 /// A wait for room.
