@@ -1,5 +1,5 @@
-//! One run of a wrapper, in a process of its own: `rehang __wrapped`, it reads a job from stdin and writes the result
-//! to stdout.
+//! One run of a wrapper, in a process of its own: `rehang __wrapped` reads a job from stdin and writes the result to
+//! stdout.
 //!
 //! Invariant: a process that the wrapper leaves becomes a child of this process, is named and is ended before this
 //! process answers. It ends with the runner that started it, and takes the wrapper with it.
@@ -41,6 +41,8 @@ pub struct Job {
     pub terminal: Terminal,
     /// How long it may take, in milliseconds.
     pub deadline_ms: u64,
+    /// Whether it runs in virtual time: then it ends with its tracer, and nobody outside is waited for.
+    pub is_virtual: bool,
 }
 
 /// What became of it.
@@ -100,7 +102,8 @@ fn run(job: &Job) -> Result<Ran, Failed> {
     tree::adopt()?;
     // a hang-up or Ctrl-C ends the runner, and with it this process, once what it has started is gone
     let _ = rustix::process::setsid();
-    let runner = rustix::process::getppid().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let runner = rustix::process::getppid().filter(|_| !job.is_virtual);
+    let runner = runner.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     let output = job.scratch.join("output");
     let mut command = Command::new(job.command.first().map_or("", String::as_str));
     command.args(job.command.get(1..).unwrap_or_default());

@@ -1,11 +1,12 @@
-//! A user's own wrapper as the strategy under test: the fakes are on its `PATH`, it runs on the wall clock, and the
-//! judge reads the facts that the fakes report.
+//! A user's own wrapper as the strategy under test: the fakes are on its `PATH`, it runs on the wall clock or in virtual
+//! time, and the judge reads the facts that the fakes report.
 //!
 //! Invariant: a wrapper is judged beside `none` on the simulated kernel, with the agent called just as the wrapper
 //! calls it; so every hang that it is measured by is proved, and every healthy run is known to be healthy.
 
 pub mod call;
 pub mod cell;
+mod process;
 mod told;
 pub mod unfit;
 
@@ -14,8 +15,6 @@ use cell::{Job, Ran};
 use rehang_fakes::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
 use rehang_os::alone::journal::{self, Line, Said};
-use rehang_processes::machine;
-use rehang_runner::binaries::own_binary;
 use rehang_runner::outputs::scratch;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
@@ -26,9 +25,8 @@ use rehang_scenario::{Arm, Form, Scenario, Span, Stage, Terminal, agents};
 use rehang_stage::judged::{Setting, facts, judged};
 use rehang_trace::{Fact, Trace, What, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 use unfit::Unfit;
 
@@ -47,12 +45,26 @@ pub struct Wrapper {
     pub command: Vec<String>,
     /// What it is called on the scoreboard.
     pub name: String,
-    /// How long a cell may take on the wall clock.
+    /// How long a cell may take, by its clock.
     pub deadline: Duration,
+    /// Its clock.
+    pub clock: Clock,
     /// How many times as fast as the wall clock the fakes' clock runs.
     pub speed: u32,
     /// The fakes' binary.
     pub fakes: PathBuf,
+}
+
+/// The clock of a wrapper and of all that it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The machine's.
+    Wall,
+    /// One that jumps to the next deadline when all of them sleep.
+    Virtual {
+        /// The most real time that one cell may take.
+        within: Duration,
+    },
 }
 
 /// How a wrapper uses its agent on one terminal.
@@ -375,29 +387,14 @@ impl Wrapper {
             scratch: folder.path().to_owned(),
             terminal,
             deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX),
+            is_virtual: self.clock != Clock::Wall,
         };
-        let ran = in_a_process(&job)?;
+        let ran = match self.clock {
+            Clock::Wall => process::on_the_wall_clock(&job)?,
+            Clock::Virtual { within } => process::in_virtual_time(&job, within)?,
+        };
         Ok((ran, journal::read(&written)?))
     }
-}
-
-fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
-    let own = own_binary().map_err(|error| WrapperError::Machine(error.to_string()))?;
-    let mut command = Command::new(own);
-    command.arg(CELL_ARG).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| {
-        WrapperError::Machine(format!("a process for a cell could not be started: {}", machine::start(&error)))
-    })?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(&serde_json::to_vec(job).map_err(io::Error::other)?)?;
-    }
-    let out = child.wait_with_output()?;
-    if !out.status.success() {
-        let why = String::from_utf8_lossy(&out.stderr).trim().to_owned();
-        let of_the_command = out.status.code() == Some(i32::from(cell::NO_COMMAND));
-        return Err(if of_the_command { WrapperError::Start(why) } else { WrapperError::Machine(why) });
-    }
-    Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?)
 }
 
 /// What became of a wrapper whose agent waited for its stdin.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
 
+use super::clock::Clock;
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::shell::reading;
@@ -19,7 +20,9 @@ use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, duration, unknown};
 use rehang_scenario::{Arm, Invariant, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
-use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of};
+use rehang_wrapper::{
+    Cell, Clock as OfCell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of,
+};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -32,14 +35,17 @@ use std::time::Duration;
 ///
 /// CMD must start the agent that PATH names (`claude`, `opencode`, …) with a prompt, and end with 0 only if the agent's run
 /// was completed. It is run once with an agent that says hello, to see how it calls it; then once for every scenario that
-/// fits, on the wall clock, until it ends or --deadline has come.
+/// fits, until it ends or --deadline has come.
 ///
-/// A scenario's times are real here. What takes more than half of the deadline before it ends or hangs is left out, and
-/// counted. --speed lets the fakes' own clock run faster: a wrapper whose limits are scaled alike is then tested on hours.
+/// With --clock virtual the wrapper and all that it starts run in virtual time, unchanged: its own limits of ten minutes or
+/// an hour pass in seconds. On the wall clock a scenario's times are real, and --speed lets the fakes' own clock run faster:
+/// a wrapper whose limits are scaled alike is then tested on hours. What takes more than half of the deadline before it ends
+/// or hangs is left out, and counted.
 ///
 /// Exit codes: 0 nothing missed, harmed or told wrongly · 1 something harmed or told wrongly · 3 a hang was missed.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
+  rehang wrapper --clock virtual -- ./run-agent.sh 'fix the tests'    its limits are real: half an hour takes no time
   rehang wrapper --deadline 30s -- ./run-agent.sh 'fix the tests'
   rehang wrapper bash/ F1 --name our-runner --speed 60 -- node runner.js go
   rehang wrapper --list -- ./run-agent.sh go")]
@@ -50,9 +56,15 @@ pub struct Wrapper {
     /// What it is called on the scoreboard; by default its program's name.
     #[arg(long)]
     pub name: Option<String>,
-    /// How long a cell may take.
-    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = crate::commands::span)]
-    pub deadline: Span,
+    /// Whether the wrapper runs on the wall clock or in virtual time, which needs the right to trace processes.
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    pub clock: Clock,
+    /// How long a cell may take, by its clock: 60s by default, 6h in virtual time.
+    #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
+    pub deadline: Option<Span>,
+    /// How much real time a cell in virtual time may take.
+    #[arg(long, value_name = "SPAN", default_value = "2m", value_parser = crate::commands::span)]
+    pub within: Span,
     /// How many times as fast as the wall clock the fakes' clock runs.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = speed)]
     pub speed: u32,
@@ -111,14 +123,23 @@ impl Wrapper {
     /// # Errors
     /// A wrapper that starts no agent, a filter that nothing matches, a file that cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let is_virtual = self.clock == Clock::Virtual;
+        if is_virtual && self.speed != 1 {
+            return Err(CommandError::Usage("`--speed` has no meaning with `--clock virtual`".to_owned()));
+        }
+        let deadline = self.deadline();
         let tested = Tested {
             command: self.command.clone(),
             name: self.name.clone().unwrap_or_else(|| name_of(&self.command)),
-            deadline: Duration::from_millis(self.deadline.as_ms().max(1)),
+            deadline: Duration::from_millis(deadline.as_ms().max(1)),
+            clock: match self.clock {
+                Clock::Wall => OfCell::Wall,
+                Clock::Virtual => OfCell::Virtual { within: Duration::from_millis(self.within.as_ms()) },
+            },
             speed: self.speed,
             fakes: fakes()?.canonicalize()?,
         };
-        if self.deadline == Span::ZERO {
+        if deadline == Span::ZERO {
             return Err(CommandError::Usage("--deadline 0s leaves a cell no time; a minute is the default".to_owned()));
         }
         let select = Select { scenarios: self.scenarios.clone(), ..Select::default() };
@@ -170,6 +191,11 @@ impl Wrapper {
         let sum = Sum::of(&waits);
         let least = if sum.missed > 0 { least.max(Code::Hang) } else { least };
         Ok(self.report(&tested, &cells, &done, sum, (&left_out, too_long), out)?.max(least))
+    }
+
+    /// How long a cell may take. Five hours is the longest that any strategy here waits.
+    fn deadline(&self) -> Span {
+        self.deadline.unwrap_or(if self.clock == Clock::Virtual { Span::hours(6) } else { Span::secs(60) })
     }
 
     /// The error if a filter matches no scenario.
@@ -283,7 +309,7 @@ impl Wrapper {
                 if left > 0 {
                     writeln!(out, "left out: {} (--list says why)", counted(left, "cell"))?;
                 }
-                writeln!(out, "{}", sum.sentence(self.speed, self.deadline, too_long))?;
+                writeln!(out, "{}", sum.sentence(self.speed, self.deadline(), too_long))?;
             }
             crate::report::Format::Json => {
                 let rows: Vec<_> = board.rows().into_iter().filter(|row| row.mechanism.is_empty()).collect();
@@ -292,7 +318,7 @@ impl Wrapper {
                     "{}",
                     json!({ "summary": {
                         "cells": done.len(), "score": rows, "left_out": left_out,
-                        "sentence": sum.sentence(self.speed, self.deadline, too_long),
+                        "sentence": sum.sentence(self.speed, self.deadline(), too_long),
                     } })
                 )?;
             }

@@ -83,6 +83,54 @@ fn a_terminal_beside_a_stdin_that_is_none_is_there_without_the_wrapper_too() {
     assert!(scores.iter().all(|(_, score)| score != "harmed"), "{scores:?}");
 }
 
+/// A limit of ten minutes of silence, as people write it: it is not scaled, and takes no ten minutes here.
+const TEN_MINUTES: &str = r#"
+import os, selectors, signal, subprocess, sys, time
+agent = subprocess.Popen(["claude", "-p", "go"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
+heard = time.monotonic()
+pipes = selectors.DefaultSelector()
+pipes.register(agent.stdout, selectors.EVENT_READ)
+while True:
+    if pipes.select(1.0):
+        if not os.read(agent.stdout.fileno(), 65536):
+            break
+        heard = time.monotonic()
+    if time.monotonic() - heard > 600:
+        os.killpg(agent.pid, signal.SIGKILL)
+        agent.wait()
+        sys.exit(124)
+sys.exit(1 if agent.wait() else 0)
+"#;
+
+#[test]
+fn in_virtual_time_its_own_limits_act() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("runner.py");
+    std::fs::write(&script, TEN_MINUTES).expect("a file");
+    let script = format!("exec python3 {}", script.display());
+    let filter = ["bash/ignores-term", "little-loops/silent-compile", "benign/text"];
+    let clock = ["--clock", "virtual", "--terminal", "null", "--jobs", "2", "--format", "json"];
+    let args: Vec<&str> = filter.iter().chain(&clock).copied().collect();
+    let out = rehang(&args, &script);
+    let all = scores(&out);
+    let said = String::from_utf8_lossy(&out.stderr);
+    // the hang is ended, a compile that is silent for 11 minutes is too, and what is quick is left alone
+    assert_eq!(score(&all, "bash/ignores-term::null"), "stopped", "{all:?} {said}");
+    assert_eq!(score(&all, "little-loops/silent-compile[11m]::null"), "harmed", "{all:?} {said}");
+    assert_eq!(score(&all, "benign/text[claude]::null"), "untouched", "{all:?} {said}");
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    // and all times are the same in each run
+    let times = |out: &Output| -> Vec<(String, String)> {
+        let rows = String::from_utf8_lossy(&out.stdout).into_owned();
+        let rows = rows.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        rows.map(|row| (row["scenario"].to_string(), row["ended"].to_string())).collect()
+    };
+    assert_eq!(times(&out), times(&rehang(&args, &script)));
+    // a scaled clock is for the wall clock
+    let out = rehang(&["--clock", "virtual", "--speed", "60"], "claude -p go");
+    assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
 #[test]
 fn what_it_leaves_is_told() {
     let wrapper = "setsid sleep 1000 >/dev/null 2>&1 & claude -p go";

@@ -73,6 +73,13 @@ fn start(order: &Path, role: &str, rest: &[&str]) -> std::io::Result<Child> {
 }
 
 fn keep(order: &Order, _: &[String]) -> std::io::Result<()> {
+    extern "C" fn stays(_: libc::c_int) {}
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        // a signal to the whole group ends the test: this process still has to end what is left, and its children have
+        // the default again
+        // SAFETY: the handler does nothing
+        unsafe { libc::signal(signal, stays as *const () as libc::sighandler_t) };
+    }
     tree::adopt()?;
     // who outlives its parent is adopted by this process, as by an init's; it is known by its name as those are
     rustix::thread::set_name(c"tini")?;

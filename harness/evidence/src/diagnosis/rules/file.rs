@@ -63,9 +63,14 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     };
     let finding = Finding::hung(pid, "file-lock", mechanism, text).ends(ends);
     let circle = waits_for(view, holder, pid).1;
+    // outside of a run that should end, who waits for the lock is no worse than who holds it
+    let is_as_holder = why.verdict == Verdict::Waiting && !view.is_of_a_run(pid) && !circle;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
     let finding = finding.because(format!("/proc/locks names both{does}"));
     // a holder that hangs never releases the lock; one that sleeps or waits may
+    if is_as_holder {
+        return Finding { verdict: Verdict::Waiting, hung_in_ms: why.hung_in_ms, ..finding };
+    }
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
 }
 
@@ -196,7 +201,10 @@ pub fn open(view: &View<'_>, process: &Process, wait: &Wait, path: Option<&str>,
     Some(match view.is_of_a_run(pid) {
         true if steady(view, process, wait) => finding.certain(),
         true => finding,
-        false => Finding { verdict: Verdict::Waiting, ..finding },
+        false => {
+            let because = format!("{}; no agent runs it, and its partner may come by design", finding.because);
+            Finding { verdict: Verdict::Waiting, ..finding.because(because) }
+        }
     })
 }
 
