@@ -361,7 +361,7 @@ fn a_fifo_that_nobody_opens() {
     opens(true).says(expect![[r#"
         Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /tmp/queue, and nobody opens it to write
         ends: somebody opens its other end; from outside: kill 11
-        because: opening a FIFO waits for a partner, without a time limit
+        because: opening a FIFO waits for a partner, without a time limit; no agent runs it, and its partner may come by design
           cat (11) → whoever opens it: FIFO /tmp/queue
           - cat (11) sleeps, 0 % of a core, 1m old: cat
             - openat opens /tmp/queue

@@ -35,13 +35,13 @@ fn a_reader_is_explained_by_who_writes() {
     let in_circle = || Look::of(vec![pipe(reader(), 4, Mode::Write, 71)]).beside(beside(5, circle()));
     let parent = |ppid| beside(ppid, sleeps(process(20, 5, "parent"), 90_000));
     expect![[r#"
-        one below is hung: Waiting fifo-open B12 (Likely): x (12) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 12 | opening a FIFO waits for a partner, without a time limit
+        one below is hung: Waiting fifo-open B12 (Likely): x (12) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 12 | opening a FIFO waits for a partner, without a time limit; no agent runs it, and its partner may come by design
         one below naps: Waiting sleep - (Likely): writer (12) sleeps (1m30s) | time
         one below idles: Waiting timer - (Likely): x (12) waits for a timer of its own (at most 5s) | the timer
-        the strongest of two below: Waiting fifo-open B12 (Likely): x (13) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 13 | opening a FIFO waits for a partner, without a time limit
+        the strongest of two below: Waiting fifo-open B12 (Likely): x (13) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 13 | opening a FIFO waits for a partner, without a time limit; no agent runs it, and its partner may come by design
         another one naps: Waiting pipe-read - (Likely): reader (11) waits for what writer (20) would write to descriptor 3 | writer (20) writes or ends
         another one is hung: Waiting pipe-read - (Likely): reader (11) waits for what x (20) would write to descriptor 3 | x (20) writes or ends
-        the strongest of two others: Waiting fifo-open B12 (Likely): x (21) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 21 | opening a FIFO waits for a partner, without a time limit
+        the strongest of two others: Waiting fifo-open B12 (Likely): x (21) opens the FIFO /f, and nobody opens it to write | somebody opens its other end; from outside: kill 21 | opening a FIFO waits for a partner, without a time limit; no agent runs it, and its partner may come by design
         a parent: Waiting pipe-read - (Likely): reader (11) waits for what parent (20) would write to descriptor 3 | parent (20) writes or ends
         in a loop: Unknown unknown - (Guess): reader (11) waits, and what for cannot be seen
         nobody: Unknown unknown - (Guess): reader (11) waits, and what for cannot be seen
