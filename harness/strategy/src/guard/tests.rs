@@ -80,8 +80,9 @@ fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
     for limit in &LIMITS {
         let seen = looked(limit.signature, limit.root, limit.sure);
         let closed = Seen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) }));
-        // whoever stopped it can continue it
-        let after = if limit.signature == "stopped" { of(limit) } else { of(limit).min(CLOSED_IN) };
+        // the one who holds it can let it go on
+        let is_held = ["stopped", "frozen", "traced"].contains(&limit.signature);
+        let after = if is_held { of(limit) } else { of(limit).min(CLOSED_IN) };
         let ends = FIRST_LOOK_MS + after.as_ms();
         assert_eq!(finds(&mut process(Terminal::Null), ends - 1, &closed), [], "{}", limit.signature);
         let acts = finds(&mut process(Terminal::Null), 100_000_000, &closed);
