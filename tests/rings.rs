@@ -40,7 +40,7 @@ const LINES: [(&str, usize); 26] = [
     ("scenario", 9_118),
     ("search", 4_932),
     ("stage", 5_257),
-    ("strategy", 13_817),
+    ("strategy", 13_818),
     ("supervise", 2_394),
     ("trace", 1_427),
     ("upstream", 2_002),
