@@ -17,7 +17,7 @@ use rehang_runner::select::BadFile;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::text::{counted, duration};
 use rehang_trace::ndjson;
-use rehang_upstream::row::Row;
+use rehang_upstream::row::{self, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
@@ -129,7 +129,7 @@ pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
 fn square(row: &Row) -> Square {
     let colour = match row.outcome.as_deref() {
         _ if !row.flaky.is_empty() => Colour::Odd,
-        Some("hung" | "no-end") => Colour::Bad,
+        Some(outcome) if row::is_hang(outcome) => Colour::Bad,
         Some("completed") => Colour::Good,
         Some(_) => Colour::Odd,
         None => Colour::Plain,

@@ -8,7 +8,7 @@ use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, Tes
 use rehang_live::VirtualTime;
 use rehang_scenario::text::{counted, duration};
 use rehang_upstream::baseline::Change;
-use rehang_upstream::row::Row;
+use rehang_upstream::row::{self, Row};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -60,7 +60,7 @@ impl Shown<'_> {
         for row in self.rows {
             let style = match row.outcome.as_deref() {
                 Some("completed") => GOOD,
-                Some("hung" | "no-end") => BAD,
+                Some(outcome) if row::is_hang(outcome) => BAD,
                 Some(_) => Style::new(),
                 None => DIM,
             };
@@ -202,7 +202,7 @@ pub fn said(row: &Row) -> String {
 
 /// Whether a row's agent did not end by itself for ever, as far as is known: a hang, or no end in the virtual time.
 pub fn is_hang(row: &Row) -> bool {
-    matches!(row.outcome.as_deref(), Some("hung" | "no-end"))
+    row.outcome.as_deref().is_some_and(row::is_hang)
 }
 
 /// Whether more is shown of a row than its line.

@@ -39,7 +39,7 @@ impl Supervisor {
         let meaning = self.meaning(end);
         let part = self.dry.as_ref().and_then(|dry| dry.part);
         let chosen = match part {
-            Some(pid) => self.part_of(&tree::below(), pid),
+            Some(pid) => self.part_of(&tree::below(), &[pid]),
             None => self.chosen(&tree::below(), meaning.over),
         };
         self.tell_end_of(&meaning, &chosen);

@@ -29,8 +29,7 @@ impl Supervisor {
         let known: Vec<i32> = self.parts.iter().filter(|held| held.is_alive()).map(|held| held.pid).collect();
         let is_first = !self.parts.iter().any(|held| held.pid == pid);
         let roots = if is_first { vec![pid] } else { known.clone() };
-        let part: Vec<Below> =
-            descendants(&all, &roots).into_iter().filter(|member| member.pid != self.run.pid).collect();
+        let part = self.part_of(&all, &roots);
         if part.is_empty() {
             return;
         }
@@ -46,9 +45,9 @@ impl Supervisor {
         }
     }
 
-    /// A process below the command, and all below that one.
-    pub(super) fn part_of(&self, all: &[Below], pid: i32) -> Vec<Below> {
-        descendants(all, &[pid]).into_iter().filter(|member| member.pid != self.run.pid).collect()
+    /// Processes below the command, and all below those.
+    pub(super) fn part_of(&self, all: &[Below], roots: &[i32]) -> Vec<Below> {
+        descendants(all, roots).into_iter().filter(|member| member.pid != self.run.pid).collect()
     }
 
     /// Says on stderr what is ended and why, in the order of the command's own output.

@@ -4,7 +4,7 @@
 //! release that it has. So the rows of the last release are a baseline for the next one.
 
 use super::results::Rows;
-use super::row::Row;
+use super::row::{Row, is_hang};
 use rehang_agents::Version;
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ fn change(now: &Row, then: &Row) -> Option<Change> {
 fn badness(row: &Row) -> u8 {
     match row.outcome.as_deref() {
         Some("completed") => 0,
-        Some("hung" | "no-end") => 2,
+        Some(outcome) if is_hang(outcome) => 2,
         Some(_) => 1,
         None => 3,
     }

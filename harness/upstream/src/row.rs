@@ -116,7 +116,7 @@ impl Row {
     /// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
     /// no outcome; nor has one that went on beyond the script's end and completed there.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
-        if report.requests.main == 0 && !matches!(report.outcome.word(), "hung" | "no-end" | "undecided") {
+        if report.requests.main == 0 && !is_hang(report.outcome.word()) && report.outcome.word() != "undecided" {
             let (supervised, virtual_time) = (supervised(report), report.virtual_time.clone());
             return Row { ms: report.ms, supervised, virtual_time, ..Row::unrun(key, of, clip(&never_asked(report))) };
         }
@@ -185,13 +185,13 @@ impl Row {
     /// What it is compared by.
     pub fn verdict(&self) -> Verdict {
         let outcome = self.outcome.clone().unwrap_or_default();
-        let blocked_on = if blocks(&outcome) { self.detail.clone() } else { String::new() };
+        let blocked_on = if is_hang(&outcome) { self.detail.clone() } else { String::new() };
         Verdict { outcome, blocked_on }
     }
 }
 
-/// Whether an outcome has something that the agent is blocked on.
-fn blocks(outcome: &str) -> bool {
+/// Whether an outcome is that the agent would not have ended: a hang, or no end in the virtual time.
+pub fn is_hang(outcome: &str) -> bool {
     matches!(outcome, "hung" | "no-end")
 }
 

@@ -47,24 +47,12 @@ pub struct Wrapper {
     pub name: String,
     /// How long a cell may take, by its clock.
     pub deadline: Duration,
-    /// Its clock.
-    pub clock: Clock,
+    /// How much real time a cell may take in virtual time; without it, cells run on the wall clock.
+    pub within: Option<Duration>,
     /// How many times as fast as the wall clock the fakes' clock runs.
     pub speed: u32,
     /// The fakes' binary.
     pub fakes: PathBuf,
-}
-
-/// The clock of a wrapper and of all that it starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
-    /// The machine's.
-    Wall,
-    /// One that jumps to the next deadline when all of them sleep.
-    Virtual {
-        /// The most real time that one cell may take.
-        within: Duration,
-    },
 }
 
 /// How a wrapper uses its agent on one terminal.
@@ -387,11 +375,11 @@ impl Wrapper {
             scratch: folder.path().to_owned(),
             terminal,
             deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX),
-            is_virtual: self.clock != Clock::Wall,
+            is_virtual: self.within.is_some(),
         };
-        let ran = match self.clock {
-            Clock::Wall => process::on_the_wall_clock(&job)?,
-            Clock::Virtual { within } => process::in_virtual_time(&job, within)?,
+        let ran = match self.within {
+            None => process::on_the_wall_clock(&job)?,
+            Some(within) => process::in_virtual_time(&job, within)?,
         };
         Ok((ran, journal::read(&written)?))
     }

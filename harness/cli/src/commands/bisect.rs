@@ -17,7 +17,7 @@ use rehang_upstream::bisect::{Next, Search, Seen};
 use rehang_upstream::error::UpstreamError;
 use rehang_upstream::memory::Gate;
 use rehang_upstream::plan::{self, Cell};
-use rehang_upstream::row::{Row, Verdict};
+use rehang_upstream::row::{Row, Verdict, is_hang};
 use rehang_upstream::runner::Runner;
 use serde_json::json;
 use std::io::Write;
@@ -181,7 +181,7 @@ fn which(row: &Row, ends: &[Verdict; 2]) -> Option<usize> {
     if let Some(end) = ends.iter().position(|end| *end == verdict) {
         return Some(end);
     }
-    let hangs = |verdict: &Verdict| matches!(verdict.outcome.as_str(), "hung" | "no-end");
+    let hangs = |verdict: &Verdict| is_hang(&verdict.outcome);
     let free: Vec<usize> = (0..2).filter(|&end| !hangs(&ends[end])).collect();
     match free.as_slice() {
         [only] if !hangs(&verdict) => Some(*only),

@@ -43,18 +43,14 @@ impl ClockArgs {
     /// # Errors
     /// There is one.
     pub fn settings(&self, unfit: Option<&str>) -> Result<Option<Virtual>, CommandError> {
-        let span = |span: Span| Duration::from_millis(span.as_ms());
-        match (self.clock, unfit) {
-            (Clock::Wall, _) => Ok(None),
-            (Clock::Virtual, Some(unfit)) => {
-                Err(CommandError::Usage(format!("`{unfit}` has no meaning with `--clock virtual`")))
-            }
-            (Clock::Virtual, None) => Ok(Some(Virtual {
-                until: span(self.until),
-                within: span(self.within),
-                skip_tickers: self.skip_tickers.map(span),
-                seed: self.seed,
-            })),
+        if self.clock == Clock::Wall {
+            return Ok(None);
         }
+        if let Some(unfit) = unfit {
+            return Err(CommandError::Usage(format!("`{unfit}` has no meaning with `--clock virtual`")));
+        }
+        let span = |span: Span| Duration::from_millis(span.as_ms());
+        let (until, within, skip_tickers) = (span(self.until), span(self.within), self.skip_tickers.map(span));
+        Ok(Some(Virtual { until, within, skip_tickers, seed: self.seed }))
     }
 }

@@ -20,9 +20,7 @@ use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, duration, unknown};
 use rehang_scenario::{Arm, Invariant, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
-use rehang_wrapper::{
-    Cell, Clock as OfCell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of,
-};
+use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -132,10 +130,7 @@ impl Wrapper {
             command: self.command.clone(),
             name: self.name.clone().unwrap_or_else(|| name_of(&self.command)),
             deadline: Duration::from_millis(deadline.as_ms().max(1)),
-            clock: match self.clock {
-                Clock::Wall => OfCell::Wall,
-                Clock::Virtual => OfCell::Virtual { within: Duration::from_millis(self.within.as_ms()) },
-            },
+            within: is_virtual.then(|| Duration::from_millis(self.within.as_ms())),
             speed: self.speed,
             fakes: fakes()?.canonicalize()?,
         };
@@ -309,7 +304,7 @@ impl Wrapper {
                 if left > 0 {
                     writeln!(out, "left out: {} (--list says why)", counted(left, "cell"))?;
                 }
-                writeln!(out, "{}", sum.sentence(self.speed, self.deadline(), too_long))?;
+                writeln!(out, "{}", sum.sentence(self.clock, self.speed, self.deadline(), too_long))?;
             }
             crate::report::Format::Json => {
                 let rows: Vec<_> = board.rows().into_iter().filter(|row| row.mechanism.is_empty()).collect();
@@ -318,7 +313,7 @@ impl Wrapper {
                     "{}",
                     json!({ "summary": {
                         "cells": done.len(), "score": rows, "left_out": left_out,
-                        "sentence": sum.sentence(self.speed, self.deadline(), too_long),
+                        "sentence": sum.sentence(self.clock, self.speed, self.deadline(), too_long),
                     } })
                 )?;
             }
@@ -399,7 +394,7 @@ impl Sum {
     }
 
     /// The last line. `too_long`: the longest healthy run that was left out for its time, in virtual milliseconds.
-    fn sentence(&self, speed: u32, deadline: Span, too_long: u64) -> String {
+    fn sentence(&self, clock: Clock, speed: u32, deadline: Span, too_long: u64) -> String {
         let mut parts = Vec::new();
         if self.hangs > 0 {
             parts.push(format!("{} of {} ended", self.hangs - self.missed, counted(self.hangs, "hang")));
@@ -414,16 +409,20 @@ impl Sum {
             parts.push(format!("{} undecided", self.undecided));
         }
         let tried = format!("up to {}", duration(self.longest_ms));
-        // the least speed at which the longest of them fits
+        // the least speed at which the longest of them fits; a clock that cannot be scaled needs more time
         let least = too_long.div_ceil((deadline.as_ms() / 2).max(1)).div_ceil(10) * 10;
+        let more = match clock {
+            Clock::Wall => format!("--speed {least}"),
+            Clock::Virtual => format!("--deadline {}", Span::ms(too_long.saturating_mul(2))),
+        };
         let untested = match self.limit_ms.checked_sub(self.longest_ms) {
             _ if too_long == 0 || least <= u64::from(speed) => String::new(),
             Some(1..) => format!(
                 ": none was longer than the wrapper's limit (a hang was ended after {}), so it is untested \
-                 (--speed {least})",
+                 ({more})",
                 duration(self.limit_ms)
             ),
-            _ => format!(": limits above that are untested (--speed {least})"),
+            _ => format!(": limits above that are untested ({more})"),
         };
         match (self.healthy, self.harmed) {
             (0, _) => parts.push("no healthy run was tried".to_owned()),
@@ -457,22 +456,25 @@ mod tests {
         let sum = Sum { hangs: 50, left: 22, healthy: 9, longest_ms: 9_000, ..Sum::default() };
         let four_hours = 4 * 3_600_000;
         assert_eq!(
-            sum.sentence(1, minute, 2_399 * 60_000),
+            sum.sentence(Clock::Wall, 1, minute, 2_399 * 60_000),
             "50 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s: limits above that are untested (--speed 4800)"
         );
+        // virtual time is not scaled: it takes more of it
+        let said = sum.sentence(Clock::Virtual, 1, Span::hours(6), four_hours);
+        assert!(said.ends_with("limits above that are untested (--deadline 8h)"), "{said}");
         // at that speed nothing is left to try
         assert!(
-            sum.sentence(480, minute, four_hours).ends_with("up to 9s"),
+            sum.sentence(Clock::Wall, 480, minute, four_hours).ends_with("up to 9s"),
             "{}",
-            sum.sentence(480, minute, four_hours)
+            sum.sentence(Clock::Wall, 480, minute, four_hours)
         );
         let shorter = Sum { limit_ms: 12_000, missed: 1, ..sum };
         assert_eq!(
-            shorter.sentence(1, minute, four_hours),
+            shorter.sentence(Clock::Wall, 1, minute, four_hours),
             "49 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s: none was longer than the wrapper's limit \
              (a hang was ended after 12s), so it is untested (--speed 480)"
         );
         let harmed = Sum { healthy: 2, harmed: 1, ..Sum::default() };
-        assert_eq!(harmed.sentence(1, minute, 0), "1 of 2 healthy runs harmed, tried up to 0ms");
+        assert_eq!(harmed.sentence(Clock::Wall, 1, minute, 0), "1 of 2 healthy runs harmed, tried up to 0ms");
     }
 }

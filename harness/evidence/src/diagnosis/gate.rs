@@ -42,8 +42,7 @@ const MAX_OUT_OF_SIGHT: usize = 4;
 /// The finding as it may be said.
 pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     let roots = &view.after.roots;
-    let all_closed_in = !roots.is_empty() && roots.iter().all(|root| graph.is_closed_in(*root));
-    let all_closed_in = all_closed_in && stands_still(view, graph);
+    let all_closed_in = graph.are_closed_in(roots) && stands_still(view, graph);
     let finding = match finding.verdict {
         Verdict::Waiting if finding.signature == rules::AT_SCREEN && all_closed_in && view.is_supervised() => {
             let because = "whoever could send a key waits for it, or for nothing that is alive";

@@ -144,6 +144,11 @@ impl Graph {
         self.closed.iter().any(|component| component.contains(&pid))
     }
 
+    /// Whether there are such processes, and that is so of each.
+    pub fn are_closed_in(&self, pids: &[Pid]) -> bool {
+        !pids.is_empty() && pids.iter().all(|pid| self.is_closed_in(*pid))
+    }
+
     /// What a process waits for, and those that it waits for, nearest first.
     pub fn edges_from(&self, pid: Pid) -> Vec<&Edge> {
         let (mut seen, mut todo, mut found) = (BTreeSet::from([pid]), vec![pid], Vec::new());

@@ -147,8 +147,7 @@ fn of(view: &view::View<'_>) -> Diagnosis {
     let best = best.unwrap_or_else(|| finding::Finding::unknown(0, "nothing is left to look at"));
     let graph = graph::of(view);
     let best = gate::check(view, &graph, best);
-    let all_closed_in = !after.roots.is_empty() && after.roots.iter().all(|root| graph.is_closed_in(*root));
-    let closed_in = best.verdict == Verdict::Hung && all_closed_in;
+    let closed_in = best.verdict == Verdict::Hung && graph.are_closed_in(&after.roots);
     let may_be_hung = best.verdict == Verdict::Hung || best.hung_in_ms.is_some();
     let parts = if may_be_hung { smallest::parts(view, &best) } else { Vec::new() };
     let is_less = after.unread > 0 && best.verdict == Verdict::Hung && best.sure == Sure::Certain;

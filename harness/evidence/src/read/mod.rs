@@ -186,12 +186,9 @@ pub fn agents() -> Result<Vec<Pid>, SnapshotError> {
     let all = process::all()?;
     let is_one = |(pid, stat): &(&Pid, &Stat)| kind::of(&process::as_started(**pid, stat)).is_some();
     let found: BTreeSet<Pid> = all.iter().filter(is_one).map(|(pid, _)| *pid).collect();
-    let above = |pid: Pid| {
-        std::iter::successors(Some(pid), |pid| all.get(pid).map(Stat::parent).filter(|pid| *pid > 0))
-            .take(all.len())
-            .skip(1)
-    };
-    Ok(found.iter().copied().filter(|pid| !above(*pid).any(|above| found.contains(&above))).collect())
+    let parent = |pid: &Pid| all.get(pid).map(Stat::parent).filter(|pid| *pid > 0);
+    let above = |pid: &Pid| std::iter::successors(parent(pid), parent).take(all.len());
+    Ok(found.iter().copied().filter(|pid| !above(pid).any(|above| found.contains(&above))).collect())
 }
 
 /// Those whose parent is not one of them.

@@ -153,6 +153,9 @@ impl Why {
             pids.extend(found);
         }
         if self.targets.is_empty() && self.name.is_none() {
+            if self.scenario.is_some() {
+                return Err(CommandError::Usage("`--scenario` drafts one process: name it by its PID".to_owned()));
+            }
             pids = rehang_evidence::agents().map_err(usage)?;
             if pids.is_empty() {
                 let text =
@@ -346,18 +349,15 @@ fn of(look: &Look) -> Code {
 
 /// A line for each, what hangs first.
 fn list(looks: &mut [Look], out: &mut dyn Write) -> Result<Code, CommandError> {
-    looks.sort_by_key(|look| (std::cmp::Reverse(of(look)), look.after.roots.first().copied()));
+    let root = |look: &Look| look.after.roots.first().copied().unwrap_or(look.diagnosis.pid);
+    looks.sort_by_key(|look| (std::cmp::Reverse(of(look)), root(look)));
     for look in looks.iter() {
         let (word, style) = word(look.diagnosis.verdict);
-        let root = look.after.roots.first().copied().unwrap_or(look.diagnosis.pid);
-        let blank = " ".repeat(8_usize.saturating_sub(word.len()));
-        writeln!(out, "{style}{word}{style:#}{blank} {root:>7}  {}.", look.diagnosis.sentence)?;
+        writeln!(out, "{style}{word:<8}{style:#} {:>7}  {}.", root(look), look.diagnosis.sentence)?;
     }
-    let worst = looks.first().map_or(Code::Expected, of);
-    if let Some(root) = looks.first().and_then(|look| look.after.roots.first()) {
-        writeln!(out, "more: rehang why {root}")?;
-    }
-    Ok(worst)
+    let Some(first) = looks.first() else { return Ok(Code::Expected) };
+    writeln!(out, "more: rehang why {}", root(first))?;
+    Ok(of(first))
 }
 
 fn usage(error: SnapshotError) -> CommandError {

@@ -63,14 +63,13 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     };
     let finding = Finding::hung(pid, "file-lock", mechanism, text).ends(ends);
     let circle = waits_for(view, holder, pid).1;
-    // outside of a run that should end, who waits for the lock is no worse than who holds it
-    let is_as_holder = why.verdict == Verdict::Waiting && !view.is_of_a_run(pid) && !circle;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
     let finding = finding.because(format!("/proc/locks names both{does}"));
-    // a holder that hangs never releases the lock; one that sleeps or waits may
-    if is_as_holder {
+    // outside of a run that should end, who waits for the lock is no worse than who holds it
+    if why.verdict == Verdict::Waiting && !view.is_of_a_run(pid) && !circle {
         return Finding { verdict: Verdict::Waiting, hung_in_ms: why.hung_in_ms, ..finding };
     }
+    // a holder that hangs never releases the lock; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
 }
 

@@ -57,11 +57,7 @@ fn a_process_with_a_way_of_its_own_is_not_hung() {
         it handles USR1: Hung stdin-open Likely closed: false
         it handles INT: Hung stdin-open Certain closed: true
     "#]]
-    .assert_eq(&rows_of(&rows));
-}
-
-fn rows_of(all: &[(&str, String)]) -> String {
-    all.iter().map(|(name, found)| format!("{name}: {found}\n")).collect()
+    .assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -104,7 +100,7 @@ fn who_will_end_a_process_from_outside_keeps_it_from_being_hung() {
         one that sleeps: Waiting stdin-open Likely closed: false
         a copy of its parent that sleeps: Waiting stdin-open Likely closed: false
     "#]]
-    .assert_eq(&rows_of(&rows));
+    .assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -130,7 +126,7 @@ fn a_runner_that_looks_again_and_again_may_have_a_limit() {
         the limit of an agent for its tool: Waiting stdin-open Likely closed: false
         nobody waits for that long: Hung stdin-open Likely closed: false
     "#]]
-    .assert_eq(&rows_of(&rows));
+    .assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -168,7 +164,7 @@ fn who_waits_for_a_person_or_a_signal_is_not_hung() {
         frozen: Waiting frozen Likely closed: false
         frozen, version 2: Waiting frozen Likely closed: false
     "#]]
-    .assert_eq(&rows_of(&rows));
+    .assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -195,7 +191,7 @@ fn a_loop_is_one_finding_at_whatever_instant() {
         for an hour: Hung tries-again - (Guess): bash (11) tries again every 3s since 1h7m: until [ -f x ]; do sleep 3; done | what it looks for | whether what it looks for will come cannot be seen
         no loop: Waiting sleep - (Likely): sleep (12) sleeps (2s) | time
         it finds itself: Waiting tries-again - (Likely): bash (11) tries again every 3s since 1m: while pgrep -f cargo; do sleep 3; done | what it looks for | it looks for processes by their whole command line, and its own has the same words: it may find itself
-    "#]].assert_eq(&rows_of(&rows));
+    "#]].assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -225,7 +221,7 @@ fn a_client_of_a_daemon_is_told_what_the_daemon_does() {
         its child asks: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: pinentry (21) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 21
         its child works: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: sleep (21) sleeps (15m) | time
         not accepted yet: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock, which has not taken its connection yet, for 1m at most: agentd (20) cannot be looked into | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
-    "#]].assert_eq(&rows_of(&rows));
+    "#]].assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -265,7 +261,7 @@ fn a_signal_may_wake_a_loop_that_can_wake_itself() {
         one of a program of Node.js: Unknown unknown Guess closed: false
         a known agent's: Hung no-connection Likely closed: true
     "#]]
-    .assert_eq(&rows_of(&rows));
+    .assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -289,7 +285,7 @@ fn an_old_process_may_be_in_a_young_wait() {
         an old one: Waiting stdin-open B1 (Likely, hung in 1h5m, parts [11]): cat (12) waits for its standard input to end or to say something, and python3 (11) keeps it open without a word; it may end by a timer of its own (at most 30s) | a timer of its own (at most 30s); or python3 (11) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12 | poll watches descriptor 0, at most 30s at a time, and python3 (11), which could end it, waits for cat (12) itself: they wait for each other; it may end by a timer of its own (at most 30s)
         a young stray that sleeps, and an old reader: Waiting stray-holds-pipe B6 (Likely, hung in 1h3m): reader (12) reads descriptor 3 to its end, but sleep (20), which outlived the command that started it, holds it open | the end of sleep (20): kill 20; next time, redirect both streams of what stays in the background | 20 holds the write end, its parent is gone (now 1); sleep (20) has a timer of its own (at most 1m30s), and may let go by itself
         an old stray: Hung stray-holds-pipe B6 (Likely): reader (12) reads descriptor 3 to its end, but sleep (20), which outlived the command that started it, holds it open | the end of sleep (20): kill 20; next time, redirect both streams of what stays in the background | 20 holds the write end, its parent is gone (now 1); sleep (20) has a timer of its own (at most 1m30s), and may let go by itself
-    "#]].assert_eq(&rows_of(&rows));
+    "#]].assert_eq(&super::rows(rows));
 }
 
 #[test]
@@ -316,5 +312,5 @@ fn a_source_that_never_writes_leaves_an_agents_input_open() {
         a follower of nothing: Hung stdin-open S1 (Likely): Codex (12) waits for its standard input to end or to say something, and tail (13) keeps it open without a word | tail (13) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12 | read(0) has no time limit; tail (13) might still write
         one that works: Waiting pipeline - (Likely): Codex (12) waits for what log (13) writes: log (13) waits, and what for cannot be seen | the end of what it reads
         no agent reads: Waiting pipeline - (Likely): cat (12) waits for what sleep (13) writes: sleep (13) sleeps without an end | the end of what it reads
-    "#]].assert_eq(&rows_of(&rows));
+    "#]].assert_eq(&super::rows(rows));
 }

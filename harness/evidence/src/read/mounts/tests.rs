@@ -172,7 +172,9 @@ fn a_silent_server_is_named_and_not_asked() {
     let looked = soon(|| {
         let snapshot = take(&[cat.pid()], &Options { records: true, ..Options::default() }).ok()?;
         let process = snapshot.tree.get(&cat.pid())?.clone();
-        process.threads.first()?.server.is_some().then_some(process)
+        // the shell's opening of the file waits for the server too, for a moment
+        let is_open = process.fd(0).is_some_and(|fd| matches!(fd.what, Object::File { .. }));
+        (is_open && process.threads.first()?.server.is_some()).then_some(process)
     });
     let server = looked.threads[0].server.clone().unwrap();
     assert_eq!([&server.mount, &server.kind, &server.source], [&place, "fuse.quiet", "quiet"]);

@@ -134,6 +134,7 @@ mod tests {
         let asked = |variable: &str| {
             let served = Served::new(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec());
             let cat = Staged::start(Command::new("cat").env(variable, "3").stdin(Stdio::piped()));
+            cat.is_in(libc::SYS_read);
             let mut process = Process { pid: cat.pid(), ..Process::default() };
             process.args = ["opencode", "serve"].map(str::to_owned).to_vec();
             process.namespaces.net = net_namespace(std::process::id() as Pid);
@@ -172,6 +173,7 @@ mod tests {
         let mut cat = Command::new("cat");
         cat.env_clear().env("PATH", "/usr/bin:/bin").env("A", "/a/b").env("AB", "x").env("B", "relative");
         let cat = Staged::start(cat.stdin(Stdio::piped()));
+        cat.is_in(libc::SYS_read); // the kernel sets a new program's environment up last
         let process = Process { pid: cat.pid(), ..Process::default() };
         let found = ["A", "AB", "B", "C", "PATH"].map(|name| folder(&process, name));
         assert_eq!(found, [Some("/a/b".to_owned()), None, None, None, Some("/usr/bin:/bin".to_owned())]);
