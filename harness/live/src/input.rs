@@ -2,8 +2,10 @@
 //!
 //! Invariant: it is data; the sender does not know who looks at it.
 
+use crate::processes::Look;
 use crate::report::{Ask, Exit, Outcome, Via};
 use rehang_wire::opencode::RouteAnswers;
+use std::time::Instant;
 
 /// Something that came in.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub enum Input {
     Exited(Exit),
     /// The sandbox is gone.
     Gone,
+    /// The processes were looked at; when that began.
+    Looked(Instant, Option<Box<Look>>),
     /// A client's wire.
     Client(Via, String),
     /// An ask was opened.

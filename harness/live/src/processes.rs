@@ -49,9 +49,14 @@ impl Look {
         self.agents().filter(|process| process.ppid == self.init).map(|process| process.pid).min()
     }
 
-    /// CPU time of all, in nanoseconds.
-    pub fn cpu_ns(&self) -> u64 {
-        self.agents().map(data::Process::cpu_ns).sum()
+    /// Processor time that all, the sandbox's first process among them, have used or waited for since an earlier look, in
+    /// nanoseconds: on a busy machine a process that has work to do mostly waits.
+    pub fn wanted_ns(&self, before: &Look) -> u64 {
+        let wanted = |process: &data::Process| -> u64 {
+            process.threads.iter().map(|thread| thread.cpu_ns.saturating_add(thread.waited_ns)).sum()
+        };
+        let earlier = |process: &data::Process| before.snapshot.tree.get(&process.pid).map_or(0, wanted);
+        self.snapshot.tree.values().map(|process| wanted(process).saturating_sub(earlier(process))).sum()
     }
 
     /// Whether a thread runs, wants to, or waits for a disk.

@@ -126,6 +126,7 @@ async fn watch(
     let mut ended = sandbox::step("a signal", order.is_virtual.then(end_signal).transpose())?;
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut is_looking = false;
     let says = loop {
         // in virtual time nothing is looked at without need: the looks themselves would keep the run alive
         let looks = !order.is_virtual || settled.is_some() || (watch.exited.is_some() && order.counts_left);
@@ -157,6 +158,13 @@ async fn watch(
                     host.agent_is_over();
                 }
                 Input::Gone => break Decision::Over,
+                Input::Looked(at, look) => {
+                    is_looking = false;
+                    if let Some(look) = look {
+                        watch.look(at, *look);
+                    }
+                    acts(&mut host, &mut process_faults, &mut signal, &mut watch);
+                }
                 Input::Client(via, text) => watch.client(via, &text),
                 Input::Asked(ask) => asks.push(ask),
                 Input::Closed(id) => asks.retain(|ask| ask.id != id),
@@ -167,19 +175,18 @@ async fn watch(
             },
             () = tokio::time::sleep_until(later), if act.is_some() => {
                 if let Some(look) = Look::take(init) {
-                    watch.look(look);
+                    watch.look(Instant::now(), look);
                 }
-                host.tick(&mut watch);
-                play(&mut process_faults, &watch);
-                send(&mut signal, &mut watch);
+                acts(&mut host, &mut process_faults, &mut signal, &mut watch);
             }
-            _ = every.tick(), if looks => {
-                if let Some(look) = Look::take(init) {
-                    watch.look(look);
-                }
-                host.tick(&mut watch);
-                play(&mut process_faults, &watch);
-                send(&mut signal, &mut watch);
+            // beside this loop, which answers what the agent may be waiting for
+            _ = every.tick(), if looks && !is_looking => {
+                is_looking = true;
+                let tell = tell.clone();
+                tokio::task::spawn_blocking(move || {
+                    let at = Instant::now();
+                    let _ = tell.blocking_send(Input::Looked(at, Look::take(init).map(Box::new)));
+                });
             }
         }
         // What a server sends after its last answer belongs to the record.
@@ -194,7 +201,7 @@ async fn watch(
     };
     // one more look, so that the report shows what is there now
     if let Some(look) = Look::take(init) {
-        watch.look(look);
+        watch.look(Instant::now(), look);
     }
     asks.extend(host.asks());
     let hangs = matches!(says, Decision::Observed(_) | Decision::Repeats(_) | Decision::Deadline);
@@ -373,6 +380,13 @@ fn process_faults(order: &CellSpec) -> Vec<(u64, ProcessDoes)> {
         _ => None,
     };
     order.scenario.faults.iter().filter_map(of).collect()
+}
+
+/// What is due by the clock of the cell.
+fn acts(host: &mut Host, faults: &mut Vec<(u64, ProcessDoes)>, signal: &mut Option<SentSignal>, watch: &mut Watch) {
+    host.tick(watch);
+    play(faults, watch);
+    send(signal, watch);
 }
 
 /// Sends the agent its signal, once it is due.

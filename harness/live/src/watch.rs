@@ -253,8 +253,8 @@ impl Watch {
         }
     }
 
-    /// Takes a look at the processes.
-    pub fn look(&mut self, look: Look) {
+    /// Takes a look at the processes, which began then.
+    pub fn look(&mut self, at: Instant, look: Look) {
         let now = Instant::now();
         let commands = look.commands();
         let changed: Vec<String> =
@@ -268,9 +268,9 @@ impl Watch {
         }
         self.called |= !look.tools().0.is_empty();
         self.commands = commands;
-        self.looks.push_back((now, look));
+        self.looks.push_back((at, look));
         // one look more than the window needs
-        while self.looks.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= self.window) {
+        while self.looks.get(1).is_some_and(|(first, _)| at.duration_since(*first) >= self.window) {
             self.looks.pop_front();
         }
     }
@@ -290,11 +290,12 @@ impl Watch {
         self.open == [false; 3]
     }
 
-    /// The share of a processor that the agent took within the window, in percent.
-    fn busy_percent(&self) -> u64 {
-        let (Some((from, first)), Some((to, last))) = (self.looks.front(), self.looks.back()) else { return 0 };
-        let wall = to.duration_since(*from).as_nanos().max(1);
-        u64::try_from(u128::from(last.cpu_ns().saturating_sub(first.cpu_ns())) * 100 / wall).unwrap_or(u64::MAX)
+    /// For how long the agent was looked at within the window, and the processor time that it took or waited for.
+    fn wanted(&self) -> (Duration, Duration) {
+        let (Some((from, first)), Some((to, last))) = (self.looks.front(), self.looks.back()) else {
+            return Default::default();
+        };
+        (to.duration_since(*from), Duration::from_nanos(last.wanted_ns(first)))
     }
 
     /// Whether some process computed at nearly every look within the window. The share of a processor would say how
@@ -337,12 +338,13 @@ impl Watch {
         if up {
             return Decision::Deadline;
         }
-        let quiet = now.duration_since(self.last_move);
+        // up to the latest look: what has happened since is not known
+        let quiet = self.looks.back().map_or(Duration::ZERO, |(at, _)| at.saturating_duration_since(self.last_move));
         if self.repeats() {
             return Decision::Repeats(self.beyond);
         }
         match self.patience(order) {
-            Some(patience) if quiet >= patience && self.is_still(now) => Decision::Observed(patience),
+            Some(patience) if quiet >= patience && self.is_still() => Decision::Observed(patience),
             _ => Decision::Wait,
         }
     }
@@ -388,11 +390,11 @@ impl Watch {
     }
 
     /// Whether no process computed or was ready to within the window: a starved agent is ready to run, and a busy one
-    /// runs.
-    fn is_still(&self, now: Instant) -> bool {
-        let whole =
-            self.looks.front().is_some_and(|(at, _)| now.duration_since(*at) + Duration::from_secs(2) >= self.window);
-        whole && self.running() * 4 <= self.looks.len() && self.busy_percent() < 50
+    /// runs. Before it is started, only the machine is slow.
+    fn is_still(&self) -> bool {
+        let is_there = self.exited.is_some() || self.looks.front().is_some_and(|(_, look)| look.agent().is_some());
+        let (looked, wanted) = self.wanted();
+        is_there && looked >= self.window && self.running() * 4 <= self.looks.len() && wanted * 2 < looked
     }
 }
 

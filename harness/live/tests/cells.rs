@@ -137,23 +137,29 @@ fn parse(body: &str) -> Result<Scenario, Failed> {
 }
 
 fn cell(does: &str, turns: &str, started: &mut dyn FnMut()) -> Result<Report, Failed> {
-    cell_within(does, turns, 1_000, started)
+    cell_within(does, turns, (1_000, FOR_EVER_MS), started)
 }
 
-fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut()) -> Result<Report, Failed> {
-    cell_by(does, turns, window_ms, &mut |cell| run_telling(cell, started))
+/// A cell that only its deadline ends.
+fn cell_until_its_deadline(does: &str, turns: &str) -> Result<Report, Failed> {
+    cell_within(does, turns, (1_000, 10_000), &mut || {})
+}
+
+fn cell_within(does: &str, turns: &str, times_ms: (u64, u64), started: &mut dyn FnMut()) -> Result<Report, Failed> {
+    cell_by(does, turns, times_ms, &mut |cell| run_telling(cell, started))
 }
 
 /// How a cell is run.
 type Run<'r> = &'r mut dyn FnMut(&Cell<'_>) -> Result<Report, LiveError>;
 
-fn cell_by(does: &str, turns: &str, window_ms: u64, run: Run<'_>) -> Result<Report, Failed> {
+/// `times_ms`: the window and the deadline.
+fn cell_by(does: &str, turns: &str, times_ms: (u64, u64), run: Run<'_>) -> Result<Report, Failed> {
     let scenario = scenario(does, turns)?;
     let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
     // only an agent's own scenario sets its environment
     agent.file.name = "opencode".to_owned();
     let mut recipe = agent.at(&Version::new(1, 0, 0)).map_err(|why| why.to_string())?;
-    recipe.window_ms = window_ms;
+    recipe.window_ms = times_ms.0;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let installed = Installed {
         root: root.clone(),
@@ -167,7 +173,7 @@ fn cell_by(does: &str, turns: &str, window_ms: u64, run: Run<'_>) -> Result<Repo
         recipe: &recipe,
         installed: &installed,
         terminal: Terminal::Null,
-        deadline: Duration::from_millis(4 * window_ms),
+        deadline: Duration::from_millis(times_ms.1),
         rehang: exe.clone(),
         fakes: exe,
         supervised: None,
@@ -229,17 +235,18 @@ fn reads_stdin() -> Result<(), Failed> {
 
 fn holds_the_pipe() -> Result<(), Failed> {
     let turns = r#"[{ bash = { command = "npm start &", timeout = "1s", does = [{ background = { name = "server", does = ["hold"] } }] } }, { say = "Done." }]"#;
-    hung(&cell("", turns, &mut || {})?, "pipe")
+    // it waits for a signal, and one may come
+    hung(&cell_until_its_deadline("", turns)?, "pipe")
 }
 
 fn spins() -> Result<(), Failed> {
-    let report = cell("spins", ASK, &mut || {})?;
-    is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 4_000 })?;
+    let report = cell_until_its_deadline("spins", ASK)?;
+    is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 10_000 })?;
     is("a hot loop", &report.hot_loop, &true)
 }
 
 fn asks_for_ever() -> Result<(), Failed> {
-    let report = cell_within("asks-for-ever", r#"[{ say = "Done." }]"#, FOR_EVER_MS, &mut || {})?;
+    let report = cell_within("asks-for-ever", r#"[{ say = "Done." }]"#, (FOR_EVER_MS, FOR_EVER_MS), &mut || {})?;
     hung(&report, "hot-loop")?;
     is("a hot loop", &report.hot_loop, &true)?;
     let many = matches!(report.evidence, Evidence::Repeats { requests } if requests >= 40);
@@ -249,7 +256,7 @@ fn asks_for_ever() -> Result<(), Failed> {
 fn repeats_its_call() -> Result<(), Failed> {
     let turns = r#"[{ bash = { command = "make", does = [{ print = "no" }] } }, { say = "Done." }]
 faults = [{ model = { response = 1, does = "repeats" } }]"#;
-    let report = cell_within("", turns, FOR_EVER_MS, &mut || {})?;
+    let report = cell_within("", turns, (FOR_EVER_MS, FOR_EVER_MS), &mut || {})?;
     hung(&report, "hot-loop")?;
     let many = matches!(report.evidence, Evidence::Repeats { requests } if requests >= 40);
     is("the evidence is how often", &many, &true)?;
@@ -274,13 +281,13 @@ fn waits_for_a_server() -> Result<(), Failed> {
 fn refused(does: &str) -> Result<Report, Failed> {
     let turns = r#"[{ say = "Done." }]
 faults = [{ model = { response = 0, does = { status = 500 } } }]"#;
-    cell(does, turns, &mut || {})
+    cell_until_its_deadline(does, turns)
 }
 
 fn backs_off() -> Result<(), Failed> {
     let report = refused("backs-off")?;
     is("the outcome", report.outcome.word(), "waiting")?;
-    is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 4_000 })
+    is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 10_000 })
 }
 
 fn never_tries_again() -> Result<(), Failed> {
@@ -303,7 +310,7 @@ fn leaves_a_daemon() -> Result<(), Failed> {
 
 /// Runs a cell that hangs; says when its agent runs.
 fn runner() -> ExitCode {
-    let result = cell_within("", ASK, FOR_EVER_MS, &mut || println!("started"));
+    let result = cell_within("", ASK, (FOR_EVER_MS, FOR_EVER_MS), &mut || println!("started"));
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -459,7 +466,7 @@ fn virtually(cell: &Cell<'_>) -> Result<Report, LiveError> {
 }
 
 fn in_virtual_time(does: &str, turns: &str) -> Result<Report, Failed> {
-    cell_by(does, turns, 1_000, &mut virtually)
+    cell_by(does, turns, (1_000, 4_000), &mut virtually)
 }
 
 fn completes_virtually() -> Result<(), Failed> {
