@@ -41,8 +41,9 @@ use spin::{Spin, Spun};
 pub use ties::{LATE, Misfit, NEAR, Pick, Tie, Watch};
 use ties::{Ties, rank};
 
-/// Steps at one instant after which the cell is given up.
-const SPIN_MAX: u32 = 200_000;
+/// Steps at one instant after which the cell is given up: an agent that grows with each step, as one whose model never
+/// rests does, takes ten times as long for twice as many.
+const SPIN_MAX: u32 = 50_000;
 /// Texts of a trace and of requests to a model, in bytes, after which a cell is given up, unless a job says less: a file
 /// that repeats a long text fills a machine's memory within its steps, and so does a model that never rests.
 pub const TEXT_MAX: usize = 128 << 20;

@@ -19,7 +19,7 @@ const FIRST: u32 = 2_000;
 /// repeats at those, at a fraction of the cost. The second numbers are primes, so that all phases of a short cycle are
 /// looked at: in some of them an id that counts up is in use. A state that has not repeated for long usually grows, and
 /// each look at it costs more than the last.
-const SAMPLES: [(u32, u64); 3] = [(20_000, 17), (70_000, 131), (super::SPIN_MAX, 1_031)];
+const SAMPLES: [(u32, u64); 2] = [(20_000, 17), (super::SPIN_MAX, 131)];
 /// Where a loop is known already, every state is looked at, up to this many steps.
 const KNOWN: u32 = 512;
 /// The steps of a loop in which time may pass. A longer one, as of an agent that asks its model at once again and again,
