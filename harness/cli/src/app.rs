@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, record,
-    report, reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why, wrapper,
+    agents, bench, bisect, check, drift, explain, explore, import, list, measure, merge, new, path, record, report,
+    reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::terminal::{self, Said};
@@ -57,8 +57,6 @@ enum Command {
     Explore(explore::Explore),
     /// Say how the log of an agent or a wrapper ended, and make a scenario of it.
     Import(import::Import),
-    /// Write a trace as a log of its agent.
-    Export(export::Export),
     /// Print the JSON Schema of scenario files.
     #[command(after_help = "Example:
   rehang schema > rehang.schema.json      an editor that knows TOML then completes keys and marks errors")]
@@ -174,10 +172,7 @@ fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
     ("Test", &["run", "show", "list", "strategies", "score", "merge", "report", "wrapper", "path", "warp"]),
-    (
-        "Write",
-        &["new", "check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"],
-    ),
+    ("Write", &["new", "check", "import", "reproduce", "shrink", "tune", "explore", "replay", "explain", "schema"]),
     ("Releases", &["upstream", "bisect", "agents", "drift", "record", "site"]),
     ("Shell", &["completions", "man", "help"]),
 ];
@@ -302,7 +297,6 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         }
         Command::Tune(tune) => tune.run(&mut out),
         Command::Man { dir } => man(dir.as_deref(), &mut out),
-        Command::Export(export) => export.run(&mut out),
         Command::Schema => {
             writeln!(out, "{:#}", rehang_scenario::schema())?;
             Ok(Code::Expected)

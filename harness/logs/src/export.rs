@@ -41,11 +41,6 @@ impl LogForm {
         ("plain", LogForm::Plain),
     ];
 
-    /// The form of this name.
-    pub fn named(name: &str) -> Option<LogForm> {
-        Self::NAMES.iter().find(|(word, _)| *word == name).map(|(_, form)| *form)
-    }
-
     /// The form in which a trace's agent would be logged: a recording if messages are exchanged, else a terminal's.
     pub fn of(trace: &Trace) -> LogForm {
         let argv = argv(trace);

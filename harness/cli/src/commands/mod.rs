@@ -11,7 +11,6 @@ mod clock;
 pub mod drift;
 pub mod explain;
 pub mod explore;
-pub mod export;
 pub mod import;
 pub mod list;
 pub mod measure;

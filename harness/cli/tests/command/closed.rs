@@ -20,7 +20,6 @@ const CALLS: [&[&str]; 19] = [
     &["path", "question/row-diff", "--dir", "bin"],
     &["wrapper", "--list", "benign/text", "--", "sh", "-c", "claude -p go"],
     &["import", "--guess", "log.jsonl"],
-    &["export", "t.ndjson"],
     &["replay", "t.ndjson"],
     &["explain"],
     &["explain", "Q1"],

@@ -115,7 +115,7 @@ fn one_process_that_is_gone_does_not_hide_the_others() {
 
 /// Of each kind of name that a user types: the command, with `NAME` in the place of the name; a name with one slip;
 /// what was meant. `NAME` may also stand for the wrong part of a name that has several parts.
-const NAMES: [(&[&str], &str, &str); 28] = [
+const NAMES: [(&[&str], &str, &str); 27] = [
     (&["run", "NAME"], "row-dfif", "row-diff"),
     (&["list", "NAME"], "qestion/", "question/"),
     (&["list", "--exact", "NAME"], "question/row-dif", "question/row-diff"),
@@ -142,7 +142,6 @@ const NAMES: [(&[&str], &str, &str); 28] = [
     (&["tune", "nothing.log", "--strategy", "idle@f54b32f", "--param", "NAME=1s"], "timout", "timeout"),
     (&["reproduce", "nothing.log", "--shows", "breaks:NAME"], "hamr", "breaks:harm"),
     (&["import", "nothing.log", "--format", "NAME"], "clade", "claude"),
-    (&["export", "nothing.log", "--format", "NAME"], "strem-json", "stream-json"),
     (&["fuzz", "NAME"], "import-cladue", "import-claude"),
 ];
 
