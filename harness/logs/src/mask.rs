@@ -83,6 +83,16 @@ impl Mask {
         shown
     }
 
+    /// The lines, masked, each with its end: also what spans several of them.
+    pub fn lines(&mut self, text: &str) -> String {
+        let mut state = Lines::default();
+        let shown = text.split_inclusive('\n').filter_map(|line| {
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            self.line(&mut state, line).map(|line| self.text(&line) + end)
+        });
+        shown.collect()
+    }
+
     /// The text, masked, then cut to `chars` characters.
     pub fn shown(&mut self, text: &str, chars: usize) -> String {
         let masked = self.text(text);

@@ -1,19 +1,23 @@
 //! What is kept of a supervised run: its output as it came, and why it was ended.
 //!
 //! Invariants: nothing is kept of a run that ended by itself, unless a folder was named; nobody but its user reads what is
-//! kept; no link that lies in the folder is followed, and no folder of somebody else is used.
+//! kept; what stays is masked; no link that lies in the folder is followed, and no folder of somebody else is used.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The most that is kept of each stream, in bytes. After that the output still reaches the caller.
 const KEPT_BYTES: u64 = 64 * 1_024 * 1_024;
 
+/// Removes secrets and personal data from a text that is kept.
+pub type Mask = fn(&str) -> String;
+
 /// The folder of one run.
 pub struct Evidence {
     folder: PathBuf,
+    mask: Option<Mask>,
     /// Whether the folder stays: the user has named it, or something was kept in it.
     stays: bool,
     logs: [(File, u64); 2],
@@ -24,7 +28,7 @@ impl Evidence {
     ///
     /// # Errors
     /// A folder or file that cannot be made.
-    pub fn open(named: Option<&Path>) -> io::Result<Evidence> {
+    pub fn open(named: Option<&Path>, mask: Option<Mask>) -> io::Result<Evidence> {
         let folder = match named {
             Some(folder) => folder.to_owned(),
             None => {
@@ -43,7 +47,7 @@ impl Evidence {
         }
         let log = |name: &str| create(&folder.join(name)).map(|file| (file, 0)).map_err(named_in);
         let logs = [log("stdout")?, log("stderr")?];
-        Ok(Evidence { folder, stays: named.is_some(), logs })
+        Ok(Evidence { folder, mask, stays: named.is_some(), logs })
     }
 
     /// Keeps output. If the disk does not take it, it is lost, and the run goes on.
@@ -58,27 +62,55 @@ impl Evidence {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn keep(&mut self, why: &serde_json::Value) -> io::Result<&Path> {
+    pub fn keep(&mut self, mut why: serde_json::Value) -> io::Result<&Path> {
         self.stays = true;
+        if let Some(mask) = self.mask {
+            mask_strings(&mut why, mask);
+        }
         create(&self.folder.join("why.json"))?.write_all(format!("{why:#}\n").as_bytes())?;
         Ok(&self.folder)
     }
 
-    /// Removes the folder after a run that ended by itself, unless it must stay.
-    pub fn drop_it(self) {
-        if !self.stays {
-            for name in ["stdout", "stderr"] {
+    /// Masks the output after the run, or removes the folder if nothing of it must stay. Output that cannot be masked is
+    /// removed.
+    pub fn close(self) {
+        for ((mut file, _), name) in self.logs.into_iter().zip(["stdout", "stderr"]) {
+            let is_kept = self.stays && self.mask.is_none_or(|mask| mask_file(&mut file, mask).is_ok());
+            if !is_kept {
                 let _ = std::fs::remove_file(self.folder.join(name));
             }
+        }
+        if !self.stays {
             let _ = std::fs::remove_dir(&self.folder);
         }
+    }
+}
+
+/// Masks a file of output in place.
+fn mask_file(file: &mut File, mask: Mask) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    let masked = mask(&String::from_utf8_lossy(&bytes));
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(masked.as_bytes())
+}
+
+/// Masks each string in it: a whole text might lose a quotation mark.
+fn mask_strings(value: &mut serde_json::Value, mask: Mask) {
+    match value {
+        serde_json::Value::String(text) => *text = mask(text),
+        serde_json::Value::Array(all) => all.iter_mut().for_each(|value| mask_strings(value, mask)),
+        serde_json::Value::Object(all) => all.values_mut().for_each(|value| mask_strings(value, mask)),
+        _ => {}
     }
 }
 
 /// A file that only its user reads, new or emptied. A link, or anything but a file, is refused.
 fn create(path: &Path) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = File::options().write(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let file = File::options().read(true).write(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() || meta.nlink() > 1 {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is no file of its own", path.display())));
@@ -100,12 +132,15 @@ mod tests {
     fn what_is_kept_is_its_users_alone() {
         let all = tempfile::tempdir().unwrap();
         let folder = all.path().join("deep/evidence");
-        let mut evidence = Evidence::open(Some(&folder)).unwrap();
-        evidence.output(0, b"said");
-        evidence.keep(&serde_json::json!({})).unwrap();
+        let mut evidence = Evidence::open(Some(&folder), Some(|text| text.replace("hunter2", "***"))).unwrap();
+        evidence.output(0, b"said hun");
+        evidence.output(0, b"ter2");
+        evidence.keep(serde_json::json!({ "args": ["-p", "hunter2"] })).unwrap();
+        evidence.close();
         assert_eq!((mode(&folder), mode(&all.path().join("deep"))), (0o700, 0o700));
         assert_eq!(["stdout", "stderr", "why.json"].map(|name| mode(&folder.join(name))), [0o600; 3]);
-        assert_eq!(std::fs::read_to_string(folder.join("stdout")).unwrap(), "said");
+        assert_eq!(std::fs::read_to_string(folder.join("stdout")).unwrap(), "said ***");
+        assert!(!std::fs::read_to_string(folder.join("why.json")).unwrap().contains("hunter2"));
     }
 
     #[test]
@@ -122,8 +157,8 @@ mod tests {
                     true => std::fs::hard_link(&kept, folder.join(name)).unwrap(),
                     false => std::os::unix::fs::symlink(&kept, folder.join(name)).unwrap(),
                 }
-                let opened = Evidence::open(Some(&folder));
-                let kept_it = opened.and_then(|mut evidence| evidence.keep(&serde_json::json!({})).map(drop));
+                let opened = Evidence::open(Some(&folder), None);
+                let kept_it = opened.and_then(|mut evidence| evidence.keep(serde_json::json!({})).map(drop));
                 assert!(kept_it.is_err(), "{name}");
                 assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");
             }

@@ -20,6 +20,7 @@ mod watch;
 use dry::Dry;
 use events::{Events, EventsTo};
 use evidence::Evidence;
+pub use evidence::Mask;
 use host::SuperviseHost;
 use last_line::LastLine;
 use look::{Before, Beside, Looks};
@@ -75,6 +76,8 @@ pub struct Order {
     pub grace: Duration,
     /// Where evidence is kept.
     pub evidence: Option<PathBuf>,
+    /// How what is kept is masked; `None`: not at all.
+    pub mask: Option<Mask>,
     /// Where events are written.
     pub events: Option<EventsTo>,
     /// Only look, and say what would be done: the command is left to itself.
@@ -137,12 +140,12 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let (signals, mask) = Signals::block()?;
     let events = order.events.map(|to| Events::open(&to).map_err(|error| SuperviseError::Events { to, error }));
     let events = events.transpose()?;
-    let evidence = Evidence::open(order.evidence.as_deref())?;
+    let evidence = Evidence::open(order.evidence.as_deref(), order.mask)?;
     let program = order.argv.first().cloned().unwrap_or_default();
     let run = match start::start(&order.argv, mask) {
         Ok(run) => run,
         Err(error) => {
-            evidence.drop_it();
+            evidence.close();
             return Err(match machine::remedy_of_start(&error) {
                 Some(remedy) => SuperviseError::Machine(format!("{program} could not be started: {error}; {remedy}")),
                 None => SuperviseError::Start { program, error },
@@ -652,13 +655,14 @@ impl Supervisor {
         self.tell_end_of(&meaning, &chosen);
         let left: Vec<String> = self.end(meaning.over)?.iter().map(called).collect();
         let why = self.why(&meaning, look.as_ref(), &names, &left)?;
-        let evidence = self.evidence.keep(&why)?.to_owned();
+        let evidence = self.evidence.keep(why)?.to_owned();
         let who = if names.is_empty() { String::new() } else { format!("; ended {}", names.join(", ")) };
         let verb = if meaning.over { "took as over" } else { "ended" };
         let after = took(Duration::from_millis(meaning.after_ms));
         let reason = Some(format!("{verb} after {after}: {}{who}", meaning.what));
         let report = Report { code: meaning.code, reason, evidence: Some(evidence), left };
         self.tell_end(Some(meaning.by), &report, names);
+        self.evidence.close();
         Ok(report)
     }
 
@@ -668,7 +672,7 @@ impl Supervisor {
         let (reason, evidence) = self.dry_report();
         let report = Report { code, reason, evidence, left: Vec::new() };
         self.tell_end(None, &report, Vec::new());
-        self.evidence.drop_it();
+        self.evidence.close();
         report
     }
 

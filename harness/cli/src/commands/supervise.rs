@@ -4,6 +4,7 @@
 
 use super::CommandError;
 use clap::Args;
+use rehang_logs::mask::Mask;
 use rehang_scenario::Span;
 use rehang_supervise::events::EventsTo;
 use rehang_supervise::{CANNOT_RUN, NOT_FOUND, Order, SuperviseError, supervise};
@@ -93,6 +94,7 @@ impl Supervise {
             patience: looks.then(|| real(self.patience)),
             grace: real(self.grace),
             evidence: self.evidence.clone(),
+            mask: Some(|text| Mask::default().lines(text)),
             events: self.events.clone(),
             dry_run: self.dry_run,
         });
