@@ -310,49 +310,80 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reac
     // who traces one of them decides when it goes on
     wanted.extend(snapshot.tree.values().map(|process| process.tracer).filter(|tracer| *tracer > 0));
     wanted.retain(|pid| !tree.contains(pid));
-    let mut others = BTreeSet::new();
     let of_users = |(pid, stat): &(&Pid, &Stat)| !tree.contains(pid) && !stat.is_of_kernel() && !wanted.contains(pid);
-    // those with the most descriptors last: the limit may be over before they are read
-    let mut outside: Vec<(u64, Pid)> = all.iter().filter(of_users).map(|(pid, _)| (fds::count(*pid), *pid)).collect();
-    outside.sort_unstable();
-    let outside = outside.into_iter().map(|(_, pid)| pid);
+    let outside = all.iter().filter(of_users).map(|(pid, _)| *pid);
+    let mut found = Around { snapshot, all, shared, wanted: &wanted, reach, others: BTreeSet::new() };
+    // those with many descriptors last: the limit may be over before they are read
+    let mut later: Vec<(u64, Pid)> = Vec::new();
     for pid in wanted.iter().copied().filter(|pid| all.contains_key(pid)).chain(outside) {
+        if !found.add(pid, FEW) {
+            later.push((fds::count(pid), pid));
+        }
+    }
+    later.sort_unstable();
+    for (_, pid) in later {
+        found.add(pid, usize::MAX);
+    }
+    found.others
+}
+
+/// How many descriptors of a process outside of a tree are looked at, before those of all others were.
+const FEW: usize = 256;
+
+/// The search for processes around a tree.
+struct Around<'a> {
+    snapshot: &'a mut Snapshot,
+    all: &'a All,
+    shared: BTreeSet<Shared>,
+    /// Those that are read whatever they share.
+    wanted: &'a BTreeSet<Pid>,
+    reach: &'a Reach,
+    /// The pipes and sockets of those that were not read.
+    others: BTreeSet<u64>,
+}
+
+impl Around<'_> {
+    /// Looks at a process, and reads it if it is around the tree; `false`, and nothing is done, if it has more than `most`
+    /// descriptors and none of those shares anything.
+    fn add(&mut self, pid: Pid, most: usize) -> bool {
+        let (reach, shared) = (self.reach, &self.shared);
         reach.limit.progress.at(pid);
-        let is_wanted = wanted.contains(&pid);
-        let mut channels = Vec::new();
+        let is_wanted = self.wanted.contains(&pid);
+        let has_room = self.snapshot.around.len() < MAX_AROUND;
+        let (mut channels, mut count) = (Vec::new(), 0);
         let mut is_one = is_wanted;
         let is_whole = is_wanted || reach.leaves_out.contains(&pid) || {
             fds::each_link(pid, reach, |fd, link| {
                 channels.extend(fds::channel_of(link));
-                is_one |= is_shared(pid, fd, link, &shared, reach);
-                if is_one && snapshot.around.len() < MAX_AROUND {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
+                is_one |= is_shared(pid, fd, link, shared, reach);
+                count += 1;
+                if (is_one && has_room) || count > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
         };
-        let is_read = is_one && snapshot.around.len() < MAX_AROUND;
-        match is_read.then(|| process::read(pid, all, &snapshot.reader, reach)).flatten() {
-            Some(process) => drop(snapshot.around.insert(pid, process)),
-            None => {
-                if is_wanted {
-                    fds::each_link(pid, reach, |_, link| {
-                        channels.extend(fds::channel_of(link));
-                        ControlFlow::Continue(())
-                    });
-                }
-                others.extend(channels);
-                // of one whose descriptors may not be read at all, the rights are the lack; one that shares something and
-                // has no room here was not read either
-                let is_cut = (is_one && !is_wanted && !is_read)
-                    || reach.leaves_out.contains(&pid)
-                    || (!is_whole && reach.limit.is_over());
-                snapshot.unread += u32::from(is_cut);
-            }
+        let is_read = is_one && has_room;
+        if count > most && !is_read {
+            return false;
         }
+        let read = is_read.then(|| process::read(pid, self.all, &self.snapshot.reader, reach)).flatten();
+        if let Some(process) = read {
+            self.snapshot.around.insert(pid, process);
+            return true;
+        }
+        if is_wanted {
+            fds::each_link(pid, reach, |_, link| {
+                channels.extend(fds::channel_of(link));
+                ControlFlow::Continue(())
+            });
+        }
+        self.others.extend(channels);
+        // of one whose descriptors may not be read at all, the rights are the lack; one that shares something and
+        // has no room here was not read either
+        let is_cut = (is_one && !is_wanted && !is_read)
+            || reach.leaves_out.contains(&pid)
+            || (!is_whole && reach.limit.is_over());
+        self.snapshot.unread += u32::from(is_cut);
+        true
     }
-    others
 }
 
 /// Finds out which processes around the tree share something with one that is out of sight: `others` are the pipes and

@@ -195,11 +195,22 @@ pub enum Unreached {
 #[derive(Debug, Default)]
 pub struct Mounts {
     tables: RefCell<BTreeMap<(u64, String), Rc<Table>>>,
+    /// Those of processes that were asked for.
+    seen: RefCell<BTreeMap<Pid, Rc<Table>>>,
 }
 
 impl Mounts {
     /// What a process sees. Those with the same namespace and the same root see the same.
     pub fn of(&self, pid: Pid) -> Rc<Table> {
+        let seen = self.seen.borrow().get(&pid).map(Rc::clone);
+        seen.unwrap_or_else(|| {
+            let table = self.read(pid);
+            self.seen.borrow_mut().insert(pid, Rc::clone(&table));
+            table
+        })
+    }
+
+    fn read(&self, pid: Pid) -> Rc<Table> {
         let root = file::plain_link(&format!("/proc/{pid}/root")).unwrap_or_default();
         let key = (file::namespace(pid, "mnt"), root);
         if let Some(table) = self.tables.borrow().get(&key).filter(|_| key.0 != 0) {

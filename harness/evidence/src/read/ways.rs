@@ -28,7 +28,9 @@ pub fn alarms(all: &All) -> Alarms {
     match list.matches(" it_real_fn").count() {
         0 => Alarms::None,
         // a process has one alarm at most
-        armed if armed <= all.iter().filter(|(pid, stat)| handles_alarms(**pid, stat)).count() => Alarms::Some,
+        armed if all.iter().filter(|(pid, stat)| handles_alarms(**pid, stat)).take(armed).count() == armed => {
+            Alarms::Some
+        }
         _ => Alarms::Unhandled,
     }
 }
@@ -38,7 +40,7 @@ fn handles_alarms(pid: Pid, stat: &Stat) -> bool {
     if stat.is_of_kernel() || SHELLS.contains(&stat.comm.as_str()) {
         return false;
     }
-    let status = file::text(&format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = file::record(&format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
     crate::data::Signals::has(caught, libc::SIGALRM) && caught.count_ones() < 40
@@ -74,7 +76,7 @@ pub fn add(snapshot: &mut Snapshot) {
 }
 
 fn info(pid: Pid, fd: i32) -> String {
-    file::text(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
+    file::record(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
 }
 
 /// `scm_fds: 2`: descriptors in messages that were not received yet.
