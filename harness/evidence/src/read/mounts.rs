@@ -232,7 +232,13 @@ impl Mounts {
     /// fdinfo.
     pub fn status(&self, pid: Pid, fd: i32, link: &str, id: Option<u64>, inode: Option<u64>) -> Option<Statx> {
         let path = format!("/proc/{pid}/fd/{fd}");
-        match id.and_then(|id| self.by_id(pid, id)).map(|mount| mount.answers()) {
+        // a number is one mount's in all namespaces; our own list is there already, as a rule
+        let own = self.of(std::process::id() as Pid);
+        let answers = id.and_then(|id| match own.by_id(id) {
+            Some(mount) => Some(mount.answers()),
+            None => self.of(pid).by_id(id).map(Mount::answers),
+        });
+        match answers {
             Some(Answers::Kernel | Answers::Fuse) => remembered(&path),
             Some(Answers::Server) => None,
             // of a namespace that is out of sight: the file at its path is told, if it is the same

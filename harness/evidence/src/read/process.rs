@@ -23,11 +23,18 @@ pub type All = BTreeMap<Pid, Stat>;
 /// # Errors
 /// There is no /proc, or it is not mounted.
 pub fn all() -> std::io::Result<All> {
-    let mut all = All::new();
+    list(|pids| pids.iter().map(|pid| Stat::of(*pid)).collect())
+}
+
+/// The same, read in any way that keeps the order.
+pub fn list(read: impl FnOnce(&[Pid]) -> Vec<Option<Stat>>) -> std::io::Result<All> {
+    let mut pids = Vec::new();
     let _ = file::numbers(&file::folder("/proc")?, |pid| {
-        all.extend(Stat::of(pid).map(|stat| (pid, stat)));
+        pids.push(pid);
         ControlFlow::Continue(())
     });
+    let stats = read(&pids);
+    let all: All = pids.into_iter().zip(stats).filter_map(|(pid, stat)| Some((pid, stat?))).collect();
     match all.is_empty() {
         // this process is there at least
         true => Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no process is in it; is it mounted?")),
