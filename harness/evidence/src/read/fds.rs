@@ -254,7 +254,8 @@ fn own_terminal(pid: Pid, device: u64) -> Option<u32> {
     pty_of(Stat::of(pid)?.number(4) as u32)
 }
 
-fn info(pid: Pid, fd: i32) -> String {
+/// What the kernel says of a descriptor.
+pub fn info(pid: Pid, fd: i32) -> String {
     file::record(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
 }
 

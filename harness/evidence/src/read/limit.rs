@@ -3,8 +3,8 @@
 //! Invariant: a reading that is over its limit leaves the rest unread, and says so; one that is stuck in the kernel is
 //! given up by those who wait for it.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What a reading has come to, for those who wait for it.

@@ -202,14 +202,7 @@ fn first(process: &Process, stat: &Stat, reader: &Reader, reach: &Reach) -> Opti
 }
 
 /// A thread whose files are at `base`.
-fn described(
-    base: &str,
-    stat: &Stat,
-    process: &Process,
-    tid: Pid,
-    reader: &Reader,
-    reach: &Reach,
-) -> Option<Thread> {
+fn described(base: &str, stat: &Stat, process: &Process, tid: Pid, reader: &Reader, reach: &Reach) -> Option<Thread> {
     // a thread that is over
     if stat.state == State::Zombie && process.state != State::Zombie {
         return None;

@@ -3,6 +3,7 @@
 //!
 //! Invariant: what may not be read counts as a way.
 
+use super::fds::info;
 use super::process::{self, All, Stat};
 use super::{file, memory};
 use crate::data::{Alarms, Does, End, Object, Pid, Process, Snapshot, State, TimeLimit};
@@ -73,10 +74,6 @@ pub fn add(snapshot: &mut Snapshot) {
             process.fds.iter().filter(|fd| matches!(fd.what, Object::Socket { inode } if unread.contains(&inode)));
         process.fds_in_flight = sockets.map(|fd| in_flight(&info(pid, fd.fd))).sum();
     }
-}
-
-fn info(pid: Pid, fd: i32) -> String {
-    file::record(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
 }
 
 /// `scm_fds: 2`: descriptors in messages that were not received yet.
