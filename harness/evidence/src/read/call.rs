@@ -11,7 +11,7 @@ const MAX_POLLED: usize = 1024;
 
 /// The call of the thread at `base`, and whether it may be read. `None`: it runs, or sleeps outside any call.
 pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<Call>, bool) {
-    let Ok(text) = file::text(&format!("{base}/syscall")) else { return (None, false) };
+    let Ok(text) = file::record(&format!("{base}/syscall")) else { return (None, false) };
     let mut words = text.split_whitespace();
     let Some(number) = words.next().and_then(|word| word.parse::<i64>().ok()) else { return (None, true) };
     if number < 0 {
@@ -25,13 +25,13 @@ pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<C
     if call.name == "restart_syscall" {
         // a wait that a stop interrupted: the kernel's function tells which call it was, and the arguments are still
         // those of the wait
-        let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
+        let wchan = file::record(&format!("{base}/wchan")).unwrap_or_default();
         call.name = restarted(&wchan, args[0]).to_owned();
     }
     decode(&mut call, process, tid, reach);
     if let Does::Open { fifo, .. } = &mut call.does {
         // the kernel's function says it, if its names may be read
-        *fifo |= file::text(&format!("{base}/wchan")).is_ok_and(|wchan| wchan == "wait_for_partner");
+        *fifo |= file::record(&format!("{base}/wchan")).is_ok_and(|wchan| wchan == "wait_for_partner");
     }
     (Some(call), true)
 }

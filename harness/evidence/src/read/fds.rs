@@ -9,54 +9,119 @@ use super::process::Stat;
 use super::{Reach, file};
 use crate::data::{Descriptor, Mode, Object, Pid, Watch};
 use rehang_words::text::visible;
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use rustix::path::DecInt;
+use std::ffi::OsStr;
 use std::fs;
+use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+/// The most bytes of a link (`PATH_MAX`); what is longer the kernel does not show.
+const MAX_LINK: usize = 4096;
 /// The most descriptors that one epoll instance is said to watch.
 const MAX_WATCHES: usize = 4096;
 
 /// All descriptors of a process, and whether these are all: they may not be readable, or too many for the limit.
 pub fn read(pid: Pid, reach: &Reach) -> (Vec<Descriptor>, bool) {
-    let Some(entries) = open(pid) else { return (Vec::new(), false) };
-    let (mut links, mut whole) = (Vec::new(), true);
-    for fd in entries {
-        whole &= !reach.limit.is_over();
-        let Some(link) = link_of(&path_of(pid, fd)).filter(|_| whole) else {
-            return (described(pid, links, reach), false);
-        };
-        links.extend(link.map(|link| (fd, link)));
-    }
-    (described(pid, links, reach), whole)
-}
-
-fn described(pid: Pid, mut links: Vec<(i32, PathBuf)>, reach: &Reach) -> Vec<Descriptor> {
-    links.sort_unstable_by_key(|(fd, _)| *fd);
-    links.into_iter().map(|(fd, link)| descriptor(pid, fd, &link, reach)).collect()
-}
-
-/// The numbers of a process's descriptors; `None` if they may not be read.
-fn open(pid: Pid) -> Option<impl Iterator<Item = i32>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-    Some(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()))
+    let Some(table) = Table::of(pid) else { return (Vec::new(), false) };
+    let mut fds = Vec::new();
+    let whole = table.each(reach, |fd, link| {
+        fds.push(table.descriptor(fd, link, reach));
+        ControlFlow::Continue(())
+    });
+    fds.sort_unstable_by_key(|fd| fd.fd);
+    (fds, whole)
 }
 
 /// Shows each descriptor of a process with what it points to, until `see` breaks off; whether all were shown that the
 /// process has.
-pub fn each_link(pid: Pid, reach: &Reach, mut see: impl FnMut(i32, &Path) -> ControlFlow<()>) -> bool {
-    let Some(entries) = open(pid) else { return false };
-    for fd in entries {
-        if reach.limit.is_over() {
-            return false;
-        }
-        match link_of(&path_of(pid, fd)) {
-            Some(Some(link)) if see(fd, &link).is_break() => return true,
-            Some(_) => {}
-            None => return false,
+pub fn each_link(pid: Pid, reach: &Reach, see: impl FnMut(i32, &Path) -> ControlFlow<()>) -> bool {
+    Table::of(pid).is_some_and(|table| table.each(reach, see))
+}
+
+/// The descriptors of a process, by their links.
+struct Table {
+    pid: Pid,
+    folder: OwnedFd,
+}
+
+impl Table {
+    /// `None` if they may not be read.
+    fn of(pid: Pid) -> Option<Table> {
+        let folder = file::folder(&format!("/proc/{pid}/fd")).ok()?;
+        Some(Table { pid, folder })
+    }
+
+    fn each(&self, reach: &Reach, mut see: impl FnMut(i32, &Path) -> ControlFlow<()>) -> bool {
+        let mut whole = true;
+        let _ = file::numbers(&self.folder, |fd| {
+            if reach.limit.is_over() {
+                whole = false;
+                return ControlFlow::Break(());
+            }
+            match self.link(fd, |link| see(fd, link)) {
+                Ok(seen) => seen,
+                // whoever asks may read none of its process
+                Err(Errno::ACCESS | Errno::PERM) => {
+                    whole = false;
+                    ControlFlow::Break(())
+                }
+                // it is gone
+                Err(_) => ControlFlow::Continue(()),
+            }
+        });
+        whole
+    }
+
+    /// Shows where a descriptor's link leads to.
+    fn link<T>(&self, fd: i32, see: impl FnOnce(&Path) -> T) -> rustix::io::Result<T> {
+        let mut room = [MaybeUninit::uninit(); MAX_LINK];
+        let (link, _) = rustix::fs::readlinkat_raw(&self.folder, DecInt::new(fd), &mut room)?;
+        Ok(see(Path::new(OsStr::from_bytes(link))))
+    }
+
+    /// How a descriptor was opened, which the kernel shows as the rights of the link itself. What is not written like
+    /// that is not known.
+    fn mode(&self, fd: i32) -> Option<Mode> {
+        let status = rustix::fs::statat(&self.folder, DecInt::new(fd), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        match status.st_mode & 0o777 {
+            0o500 => Some(Mode::Read),
+            0o300 => Some(Mode::Write),
+            0o700 => Some(Mode::Both),
+            _ => None,
         }
     }
-    true
+
+    /// A descriptor whose link leads there.
+    fn descriptor(&self, fd: i32, link: &Path, reach: &Reach) -> Descriptor {
+        let link = link.to_string_lossy();
+        // of these there is nothing else to be known
+        let known = match &*link {
+            "/dev/null" => self.mode(fd).map(|mode| (mode, Object::Null)),
+            link => match (inode_of(link, "pipe:["), inode_of(link, "socket:[")) {
+                (Some(inode), _) => self.mode(fd).map(|mode| (mode, Object::Pipe { inode })),
+                // there are no sockets for one direction
+                (_, Some(inode)) => Some((Mode::Both, Object::Socket { inode })),
+                _ => None,
+            },
+        };
+        if let Some((mode, what)) = known {
+            return Descriptor { fd, mode, what };
+        }
+        let info = info(self.pid, fd);
+        let flags = field(&info, "flags:").and_then(|text| u32::from_str_radix(text, 8).ok());
+        let mode = match flags.map(|flags| flags & libc::O_ACCMODE as u32) {
+            Some(0) => Mode::Read,
+            Some(1) => Mode::Write,
+            Some(2) => Mode::Both,
+            _ => Mode::Unknown,
+        };
+        Descriptor { fd, mode, what: object(self.pid, fd, &link, &info, reach) }
+    }
 }
 
 /// How many descriptors a process has, or how many its table has room for if the kernel does not say.
@@ -95,7 +160,7 @@ pub fn inode_and_kind(
     if field(&info, "ino:").and_then(|inode| inode.parse().ok()).is_some_and(|inode| !wanted(inode)) {
         return None;
     }
-    match object(pid, fd, link, &info, reach) {
+    match object(pid, fd, &link.to_string_lossy(), &info, reach) {
         Object::Fifo { inode, .. } => Some((inode, true)),
         Object::File { inode, .. } => Some((inode, false)),
         _ => None,
@@ -112,31 +177,6 @@ pub fn mount_of(pid: Pid, fd: i32) -> Option<u64> {
 pub fn pty_of(device: u32) -> Option<u32> {
     let (major, minor) = (libc::major(u64::from(device)), libc::minor(u64::from(device)));
     (136..=143).contains(&major).then(|| (major - 136) * 256 + minor)
-}
-
-/// Where a descriptor's link leads to, `Some(None)` if it is gone; `None` if whoever asks may read none of its process.
-fn link_of(path: &Path) -> Option<Option<PathBuf>> {
-    match fs::read_link(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
-        link => Some(link.ok()),
-    }
-}
-
-fn path_of(pid: Pid, fd: i32) -> PathBuf {
-    format!("/proc/{pid}/fd/{fd}").into()
-}
-
-/// A descriptor whose link leads there.
-fn descriptor(pid: Pid, fd: i32, link: &Path, reach: &Reach) -> Descriptor {
-    let info = info(pid, fd);
-    let flags = field(&info, "flags:").and_then(|text| u32::from_str_radix(text, 8).ok());
-    let mode = match flags.map(|flags| flags & libc::O_ACCMODE as u32) {
-        Some(0) => Mode::Read,
-        Some(1) => Mode::Write,
-        Some(2) => Mode::Both,
-        _ => Mode::Unknown,
-    };
-    Descriptor { fd, mode, what: object(pid, fd, link, &info, reach) }
 }
 
 /// What has no place in a file system, by the name that the kernel gives it.
@@ -157,9 +197,8 @@ fn process(info: &str) -> Object {
     Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) }
 }
 
-fn object(pid: Pid, fd: i32, link: &Path, info: &str, reach: &Reach) -> Object {
-    let plain = link.to_string_lossy();
-    let link = visible(&plain);
+fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
+    let link = visible(plain);
     if let Some(inode) = inode_of(&link, "pipe:[") {
         return Object::Pipe { inode };
     }
@@ -183,7 +222,7 @@ fn object(pid: Pid, fd: i32, link: &Path, info: &str, reach: &Reach) -> Object {
     }
     let (mount, inode) = (field(info, "mnt_id:"), field(info, "ino:"));
     let parsed = |text: Option<&str>| text.and_then(|text| text.parse().ok());
-    let Some(status) = reach.mounts.status(pid, fd, &plain, parsed(mount), parsed(inode)) else {
+    let Some(status) = reach.mounts.status(pid, fd, plain, parsed(mount), parsed(inode)) else {
         return Object::Other { link };
     };
     let device = libc::makedev(status.stx_rdev_major, status.stx_rdev_minor);
@@ -215,8 +254,9 @@ fn own_terminal(pid: Pid, device: u64) -> Option<u32> {
     pty_of(Stat::of(pid)?.number(4) as u32)
 }
 
-fn info(pid: Pid, fd: i32) -> String {
-    file::text(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
+/// What the kernel says of a descriptor.
+pub fn info(pid: Pid, fd: i32) -> String {
+    file::record(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
 }
 
 fn field<'a>(info: &'a str, key: &str) -> Option<&'a str> {
@@ -259,7 +299,8 @@ mod tests {
     use std::process::{Command, Stdio};
 
     fn of(pid: Pid, fd: i32) -> Option<Descriptor> {
-        link_of(&path_of(pid, fd)).flatten().map(|link| descriptor(pid, fd, &link, &Reach::default()))
+        let table = Table::of(pid)?;
+        table.link(fd, |link| table.descriptor(fd, link, &Reach::default())).ok()
     }
 
     /// A descriptor of this process.

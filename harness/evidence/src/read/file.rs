@@ -5,8 +5,10 @@
 
 use crate::data::Pid;
 use rehang_words::text::visible;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, RawDir};
 use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 
 /// What one read has room for, in bytes: more than a page of any architecture's usual size.
 const ROOM: usize = 16_384;
@@ -16,6 +18,11 @@ const MAX_BYTES: usize = 16 << 20;
 /// A file, and in how many pieces the kernel gave it. If there was more than one, the parts of a list may be of
 /// different moments.
 pub fn pieces(path: &str) -> rustix::io::Result<(Vec<u8>, usize)> {
+    read(path, false)
+}
+
+/// Reads to the end, or, of a record, to a piece that was not cut.
+fn read(path: &str, is_record: bool) -> rustix::io::Result<(Vec<u8>, usize)> {
     let file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty())?;
     let mut room = [MaybeUninit::uninit(); ROOM];
     let (mut all, mut pieces) = (Vec::new(), 0);
@@ -24,11 +31,11 @@ pub fn pieces(path: &str) -> rustix::io::Result<(Vec<u8>, usize)> {
             Err(rustix::io::Errno::INTR) => continue,
             read => read?.0,
         };
-        if read.is_empty() {
+        all.extend_from_slice(read);
+        pieces += usize::from(!read.is_empty());
+        if read.is_empty() || (is_record && read.len() < ROOM) {
             break;
         }
-        all.extend_from_slice(read);
-        pieces += 1;
     }
     Ok((all, pieces))
 }
@@ -40,8 +47,21 @@ pub fn bytes(path: &str) -> rustix::io::Result<Vec<u8>> {
 
 /// A file's text; bytes that are not UTF-8 (a process may give itself any name) are replaced.
 pub fn text(path: &str) -> rustix::io::Result<String> {
-    let bytes = bytes(path)?;
-    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    bytes(path).map(as_text)
+}
+
+/// The text of a file that is no list: the kernel makes it anew for one read, which gives all of it if it has room.
+pub fn record(path: &str) -> rustix::io::Result<String> {
+    record_bytes(path).map(as_text)
+}
+
+/// The bytes of such a file.
+pub fn record_bytes(path: &str) -> rustix::io::Result<Vec<u8>> {
+    read(path, true).map(|(bytes, _)| bytes)
+}
+
+fn as_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// What a link of /proc says, as it may be shown. The kernel knows it: no file system is asked.
@@ -57,6 +77,24 @@ pub fn plain_link(path: &str) -> Option<String> {
 /// The inode in a link such as `pipe:[123]`.
 pub fn inode_of(link: &str, prefix: &str) -> Option<u64> {
     link.strip_prefix(prefix)?.strip_suffix(']')?.parse().ok()
+}
+
+/// The numbers that name entries of a folder of /proc: processes, threads or descriptors. Nothing but the kernel's own
+/// answer in one buffer is kept.
+pub fn numbers(folder: &OwnedFd, mut see: impl FnMut(i32) -> ControlFlow<()>) -> ControlFlow<()> {
+    let mut room = [MaybeUninit::uninit(); ROOM];
+    let mut entries = RawDir::new(folder, &mut room);
+    while let Some(Ok(entry)) = entries.next() {
+        if let Some(number) = entry.file_name().to_str().ok().and_then(|name| name.parse().ok()) {
+            see(number)?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Opens a folder of /proc.
+pub fn folder(path: &str) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC), Mode::empty())
 }
 
 /// The inode of one of a process's namespaces; 0 if it may not be read.

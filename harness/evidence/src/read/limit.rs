@@ -3,8 +3,8 @@
 //! Invariant: a reading that is over its limit leaves the rest unread, and says so; one that is stuck in the kernel is
 //! given up by those who wait for it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What a reading has come to, for those who wait for it.
@@ -15,14 +15,26 @@ pub struct Progress {
     at: AtomicI32,
     /// It waits for servers that it was told to ask, which has limits of its own.
     asks: AtomicBool,
-    /// Its thread; 0: not known yet.
+    /// Its thread; 0: not known yet, or it waits for the one beside.
     tid: AtomicI32,
+    /// A part of the reading on another thread.
+    beside: OnceLock<Arc<Progress>>,
 }
 
 impl Progress {
     /// The reading begins on this thread.
     pub fn begin(&self) {
         self.tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
+    }
+
+    /// The part of the reading that another thread does, one at a time.
+    pub fn beside(&self) -> Arc<Progress> {
+        Arc::clone(self.beside.get_or_init(Arc::default))
+    }
+
+    /// This thread's part is done, or waits for the one beside: it is at nothing.
+    pub fn rest(&self) {
+        self.tid.store(0, Ordering::Relaxed);
     }
 
     /// A process is read from here on.
@@ -33,7 +45,14 @@ impl Progress {
 
     /// The process that is being read.
     pub fn pid(&self) -> i32 {
-        self.at.load(Ordering::Relaxed)
+        let at = |progress: &Progress| progress.at.load(Ordering::Relaxed);
+        self.active().next().map_or_else(|| at(self), at)
+    }
+
+    /// The parts that are at something.
+    fn active(&self) -> impl Iterator<Item = &Progress> {
+        let parts = std::iter::once(self).chain(self.beside.get().map(|beside| &**beside));
+        parts.filter(|part| part.tid.load(Ordering::Relaxed) != 0)
     }
 
     /// From here on servers are asked.
@@ -43,10 +62,16 @@ impl Progress {
 
     /// How far it is; `None` while it is on a processor, is ready to be, or asks servers.
     pub fn stands_at(&self) -> Option<u64> {
-        let tid = self.tid.load(Ordering::Relaxed);
-        if tid == 0 || self.asks.load(Ordering::Relaxed) {
+        if self.asks.load(Ordering::Relaxed) {
             return None;
         }
+        // as long as one part gets on, the reading does
+        self.active().map(Progress::sleeps_at).reduce(|one, other| Some(one? + other?)).flatten()
+    }
+
+    /// How far its own thread is, if that sleeps.
+    fn sleeps_at(&self) -> Option<u64> {
+        let tid = self.tid.load(Ordering::Relaxed);
         let stat = super::file::text(&format!("/proc/self/task/{tid}/stat")).ok()?;
         let sleeps = matches!(stat.rsplit_once(") ")?.1.chars().next(), Some('S' | 'D'));
         sleeps.then(|| self.steps.load(Ordering::Relaxed))
@@ -73,6 +98,11 @@ impl Limit {
     /// A reading that begins now, on this thread.
     pub fn new(most: Duration, progress: Arc<Progress>) -> Limit {
         Limit { began: Instant::now(), computed: computed(), most, over: AtomicBool::new(false), progress }
+    }
+
+    /// The same limit for a part of the reading on this thread, which is another one.
+    pub fn beside(&self, progress: Arc<Progress>) -> Limit {
+        Limit { began: self.began, computed: computed(), most: self.most, over: AtomicBool::new(false), progress }
     }
 
     /// Takes a step; whether the time is over.

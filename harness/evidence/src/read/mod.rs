@@ -7,6 +7,7 @@
 //! Why not the crate procfs (0.18 was measured): the list of all processes takes it 1.4 times as long, it reads no `fdinfo`
 //! (what an epoll descriptor watches, when a timer ends), and its files have no limit of size.
 
+mod beside;
 mod call;
 mod fds;
 mod file;
@@ -124,17 +125,15 @@ fn read(
     let began = now_ns();
     let reach = Reach { mounts: Mounts::default(), limit: Limit::new(options.limit, progress), leaves_out };
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
-    let all = process::all()?;
+    let all = process::list(|pids| beside::each(pids, &reach, |pid, _| Stat::of(pid)))?;
     snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
     if snapshot.roots.is_empty() {
         return Err(SnapshotError::NoProcess(roots.first().copied().unwrap_or_default()));
     }
     let tree = below(&snapshot.roots, &all);
-    for pid in &tree {
-        if let Some(process) = process::read(*pid, &all, &snapshot.reader, &reach) {
-            snapshot.tree.insert(*pid, process);
-        }
-    }
+    let pids: Vec<Pid> = tree.iter().copied().collect();
+    let read = beside::each(&pids, &reach, |pid, reach| process::read(pid, &all, &snapshot.reader, reach));
+    snapshot.tree = read.into_iter().flatten().map(|process| (process.pid, process)).collect();
     if snapshot.tree.is_empty() {
         return Err(SnapshotError::NoProcess(snapshot.roots[0]));
     }
@@ -310,51 +309,112 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reac
     // who traces one of them decides when it goes on
     wanted.extend(snapshot.tree.values().map(|process| process.tracer).filter(|tracer| *tracer > 0));
     wanted.retain(|pid| !tree.contains(pid));
-    let mut others = BTreeSet::new();
     let of_users = |(pid, stat): &(&Pid, &Stat)| !tree.contains(pid) && !stat.is_of_kernel() && !wanted.contains(pid);
-    // those with the most descriptors last: the limit may be over before they are read
-    let mut outside: Vec<(u64, Pid)> = all.iter().filter(of_users).map(|(pid, _)| (fds::count(*pid), *pid)).collect();
-    outside.sort_unstable();
-    let outside = outside.into_iter().map(|(_, pid)| pid);
-    for pid in wanted.iter().copied().filter(|pid| all.contains_key(pid)).chain(outside) {
-        reach.limit.progress.at(pid);
-        let is_wanted = wanted.contains(&pid);
-        let mut channels = Vec::new();
-        let mut is_one = is_wanted;
-        let is_whole = is_wanted || reach.leaves_out.contains(&pid) || {
-            fds::each_link(pid, reach, |fd, link| {
-                channels.extend(fds::channel_of(link));
-                is_one |= is_shared(pid, fd, link, &shared, reach);
-                if is_one && snapshot.around.len() < MAX_AROUND {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })
-        };
-        let is_read = is_one && snapshot.around.len() < MAX_AROUND;
-        match is_read.then(|| process::read(pid, all, &snapshot.reader, reach)).flatten() {
-            Some(process) => drop(snapshot.around.insert(pid, process)),
-            None => {
-                if is_wanted {
-                    fds::each_link(pid, reach, |_, link| {
-                        channels.extend(fds::channel_of(link));
-                        ControlFlow::Continue(())
-                    });
-                }
-                others.extend(channels);
-                // of one whose descriptors may not be read at all, the rights are the lack; one that shares something and
-                // has no room here was not read either
-                let is_cut = (is_one && !is_wanted && !is_read)
-                    || reach.leaves_out.contains(&pid)
-                    || (!is_whole && reach.limit.is_over());
-                snapshot.unread += u32::from(is_cut);
-            }
+    let outside: Vec<Pid> = all.iter().filter(of_users).map(|(pid, _)| *pid).collect();
+    let shared = &shared;
+    let mut found = Around { snapshot, all, shared, reach, others: BTreeSet::new() };
+    for pid in wanted.iter().copied().filter(|pid| all.contains_key(pid)) {
+        if !found.read(pid) {
+            found.others.extend(Sight::of(pid, shared, false, usize::MAX, reach).channels);
+            found.snapshot.unread += u32::from(reach.leaves_out.contains(&pid));
         }
     }
-    others
+    // those with many descriptors last: the limit may be over before they are read
+    let mut later: Vec<(u64, Pid)> = Vec::new();
+    let may_stop = found.has_room();
+    let seen = beside::each(&outside, reach, |pid, reach| Sight::of(pid, shared, may_stop, FEW, reach));
+    for (pid, sight) in outside.into_iter().zip(seen) {
+        match sight.cut {
+            true => later.push((fds::count(pid), pid)),
+            false => found.add(pid, sight),
+        }
+    }
+    later.sort_unstable();
+    for (_, pid) in later {
+        found.add(pid, Sight::of(pid, shared, found.has_room(), usize::MAX, reach));
+    }
+    found.others
 }
 
+/// How many descriptors of a process outside of a tree are looked at, before those of all others were.
+const FEW: usize = 256;
+
+/// What a look at the descriptors of a process outside of the tree has shown, up to the first that it shares.
+struct Sight {
+    /// The pipes and sockets.
+    channels: Vec<u64>,
+    /// It shares something with the tree.
+    shares: bool,
+    /// The look ended at the first descriptor that it shares.
+    stopped: bool,
+    /// The look ended because there were more descriptors than were to be looked at.
+    cut: bool,
+    /// The time was over before all of them were seen.
+    late: bool,
+}
+
+impl Sight {
+    /// Looks at `most` descriptors, up to the first that is shared if it may stop there.
+    fn of(pid: Pid, shared: &BTreeSet<Shared>, may_stop: bool, most: usize, reach: &Reach) -> Sight {
+        let mut sight = Sight { channels: Vec::new(), shares: false, stopped: false, cut: false, late: false };
+        reach.limit.progress.at(pid);
+        if reach.leaves_out.contains(&pid) {
+            return sight;
+        }
+        let mut count = 0;
+        let whole = fds::each_link(pid, reach, |fd, link| {
+            sight.channels.extend(fds::channel_of(link));
+            sight.shares |= is_shared(pid, fd, link, shared, reach);
+            count += 1;
+            sight.stopped = sight.shares && may_stop;
+            sight.cut = count > most && !sight.stopped;
+            if sight.stopped || sight.cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        sight.late = !whole && reach.limit.is_over();
+        sight
+    }
+}
+
+/// The search for processes around a tree.
+struct Around<'a> {
+    snapshot: &'a mut Snapshot,
+    all: &'a All,
+    shared: &'a BTreeSet<Shared>,
+    reach: &'a Reach,
+    /// The pipes and sockets of those that were not read.
+    others: BTreeSet<u64>,
+}
+
+impl Around<'_> {
+    fn has_room(&self) -> bool {
+        self.snapshot.around.len() < MAX_AROUND
+    }
+
+    /// Reads a process around the tree if there is room; whether it did.
+    fn read(&mut self, pid: Pid) -> bool {
+        let has_room = self.has_room();
+        let read = has_room.then(|| process::read(pid, self.all, &self.snapshot.reader, self.reach)).flatten();
+        let is_read = read.is_some();
+        self.snapshot.around.extend(read.map(|process| (pid, process)));
+        is_read
+    }
+
+    /// Reads a process if it shares something with the tree; else its channels are kept.
+    fn add(&mut self, pid: Pid, mut sight: Sight) {
+        let has_room = self.has_room();
+        if sight.shares && self.read(pid) {
+            return;
+        }
+        if sight.stopped && !has_room {
+            sight = Sight::of(pid, self.shared, false, usize::MAX, self.reach);
+        }
+        self.others.extend(sight.channels);
+        // of one whose descriptors may not be read at all, the rights are the lack; one that shares something and has no
+        // room here was not read either
+        let is_cut = sight.late || (sight.shares && !has_room) || self.reach.leaves_out.contains(&pid);
+        self.snapshot.unread += u32::from(is_cut);
+    }
+}
 /// Finds out which processes around the tree share something with one that is out of sight: `others` are the pipes and
 /// sockets of those.
 fn unseen(snapshot: &mut Snapshot, all: &All, others: &BTreeSet<u64>) {

@@ -25,53 +25,10 @@ const MAX_LINKS: usize = 40;
 const MAX_PATH: usize = 4096;
 
 /// File systems that this machine's kernel answers for alone; the names are those of /proc/filesystems.
-const LOCAL: [&str; 45] = [
-    "aufs",
-    "bcachefs",
-    "binder",
-    "binfmt_misc",
-    "bpf",
-    "btrfs",
-    "cgroup",
-    "cgroup2",
-    "configfs",
-    "cramfs",
-    "debugfs",
-    "devpts",
-    "devtmpfs",
-    "efivarfs",
-    "erofs",
-    "exfat",
-    "ext2",
-    "ext3",
-    "ext4",
-    "f2fs",
-    "fusectl",
-    "hfsplus",
-    "hugetlbfs",
-    "iso9660",
-    "jfs",
-    "mqueue",
-    "nilfs2",
-    "nsfs",
-    "ntfs3",
-    "overlay",
-    "proc",
-    "pstore",
-    "ramfs",
-    "reiserfs",
-    "rootfs",
-    "rpc_pipefs",
-    "securityfs",
-    "selinuxfs",
-    "squashfs",
-    "sysfs",
-    "tmpfs",
-    "tracefs",
-    "vfat",
-    "xfs",
-    "zfs",
-];
+const LOCAL: &str = "\
+    aufs bcachefs binder binfmt_misc bpf btrfs cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs efivarfs \
+    erofs exfat ext2 ext3 ext4 f2fs fusectl hfsplus hugetlbfs iso9660 jfs mqueue nilfs2 nsfs ntfs3 overlay proc \
+    pstore ramfs reiserfs rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs tracefs vfat xfs zfs";
 
 /// Who answers for a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +46,7 @@ impl Answers {
         match kind {
             "fuse" | "fuseblk" | "virtiofs" => Answers::Fuse,
             _ if kind.starts_with("fuse.") => Answers::Fuse,
-            _ if LOCAL.contains(&kind) => Answers::Kernel,
+            _ if LOCAL.split(' ').any(|local| local == kind) => Answers::Kernel,
             _ => Answers::Server,
         }
     }
@@ -195,11 +152,22 @@ pub enum Unreached {
 #[derive(Debug, Default)]
 pub struct Mounts {
     tables: RefCell<BTreeMap<(u64, String), Rc<Table>>>,
+    /// Those of processes that were asked for.
+    seen: RefCell<BTreeMap<Pid, Rc<Table>>>,
 }
 
 impl Mounts {
     /// What a process sees. Those with the same namespace and the same root see the same.
     pub fn of(&self, pid: Pid) -> Rc<Table> {
+        let seen = self.seen.borrow().get(&pid).map(Rc::clone);
+        seen.unwrap_or_else(|| {
+            let table = self.read(pid);
+            self.seen.borrow_mut().insert(pid, Rc::clone(&table));
+            table
+        })
+    }
+
+    fn read(&self, pid: Pid) -> Rc<Table> {
         let root = file::plain_link(&format!("/proc/{pid}/root")).unwrap_or_default();
         let key = (file::namespace(pid, "mnt"), root);
         if let Some(table) = self.tables.borrow().get(&key).filter(|_| key.0 != 0) {
@@ -221,7 +189,13 @@ impl Mounts {
     /// fdinfo.
     pub fn status(&self, pid: Pid, fd: i32, link: &str, id: Option<u64>, inode: Option<u64>) -> Option<Statx> {
         let path = format!("/proc/{pid}/fd/{fd}");
-        match id.and_then(|id| self.by_id(pid, id)).map(|mount| mount.answers()) {
+        // a number is one mount's in all namespaces; our own list is there already, as a rule
+        let own = self.of(std::process::id() as Pid);
+        let answers = id.and_then(|id| match own.by_id(id) {
+            Some(mount) => Some(mount.answers()),
+            None => self.of(pid).by_id(id).map(Mount::answers),
+        });
+        match answers {
             Some(Answers::Kernel | Answers::Fuse) => remembered(&path),
             Some(Answers::Server) => None,
             // of a namespace that is out of sight: the file at its path is told, if it is the same

@@ -7,7 +7,7 @@ use super::{Reach, call, fds, file, prompt, served};
 use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
 use rehang_words::text::visible;
 use std::collections::BTreeMap;
-use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// The most threads of one process that are read.
@@ -23,14 +23,18 @@ pub type All = BTreeMap<Pid, Stat>;
 /// # Errors
 /// There is no /proc, or it is not mounted.
 pub fn all() -> std::io::Result<All> {
-    let mut all = All::new();
-    for entry in fs::read_dir("/proc")? {
-        let Ok(entry) = entry else { continue };
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<Pid>().ok()) else { continue };
-        if let Some(stat) = Stat::of(pid) {
-            all.insert(pid, stat);
-        }
-    }
+    list(|pids| pids.iter().map(|pid| Stat::of(*pid)).collect())
+}
+
+/// The same, read in any way that keeps the order.
+pub fn list(read: impl FnOnce(&[Pid]) -> Vec<Option<Stat>>) -> std::io::Result<All> {
+    let mut pids = Vec::new();
+    let _ = file::numbers(&file::folder("/proc")?, |pid| {
+        pids.push(pid);
+        ControlFlow::Continue(())
+    });
+    let stats = read(&pids);
+    let all: All = pids.into_iter().zip(stats).filter_map(|(pid, stat)| Some((pid, stat?))).collect();
     match all.is_empty() {
         // this process is there at least
         true => Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no process is in it; is it mounted?")),
@@ -41,62 +45,78 @@ pub fn all() -> std::io::Result<All> {
 /// Reads a process. One that the reading was stuck at before is only outlined.
 pub fn read(pid: Pid, all: &All, reader: &Reader, reach: &Reach) -> Option<Process> {
     reach.limit.progress.at(pid);
-    let stat = Stat::of(pid)?;
     if reach.leaves_out.contains(&pid) {
-        return Some(outline(pid, &stat, reader));
+        return Some(outline(pid, &Stat::of(pid)?, reader));
     }
-    let mut process = Process {
-        args: if pages(pid) { Vec::new() } else { args(pid) },
-        exe: link(&format!("/proc/{pid}/exe")),
-        cwd: link(&format!("/proc/{pid}/cwd")),
-        namespaces: Namespaces { pid: namespace(pid, "pid"), net: namespace(pid, "net"), mnt: namespace(pid, "mnt") },
-        io: file::text(&format!("/proc/{pid}/io")).ok().map(|text| io(&text)),
-        ..outline(pid, &stat, reader)
-    };
-    status(&file::text(&format!("/proc/{pid}/status")).unwrap_or_default(), &mut process);
-    let leads = first_living(pid, &mut process);
-    if process.state != State::Zombie {
+    let (fds, fds_read) = fds::read(pid, reach);
+    // read where the call of the first thread is: what it does and its state are of one moment
+    let stat = Stat::of(pid)?;
+    let mut process = Process { fds, fds_read, ..outline(pid, &stat, reader) };
+    let leads = first_living(&mut process, reach);
+    if process.state == State::Zombie {
+        (process.fds, process.fds_read) = (Vec::new(), false);
+    } else {
+        process.threads = match stat.number(THREADS) {
+            1 => first(&process, &stat, reader, reach).into_iter().collect(),
+            _ => threads(&process, reader, reach),
+        };
         process.parent_name = known(process.ppid, all, |stat| stat.comm.clone()).unwrap_or_default();
         process.group_led = lives(process.pgrp, all);
         process.session_led = lives(process.session, all);
-        (process.fds, process.fds_read) = fds::read(leads, reach);
-        process.threads = threads(&process, reader, reach);
-        process.prompt = prompt::read(&process);
     }
+    process.args = if pages(&process) { Vec::new() } else { args(pid) };
+    if process.args.is_empty() && leads != pid {
+        process.args = args(leads);
+    }
+    process.exe = link(&format!("/proc/{pid}/exe"));
+    process.cwd = link(&format!("/proc/{pid}/cwd"));
+    process.namespaces =
+        Namespaces { pid: namespace(pid, "pid"), net: namespace(pid, "net"), mnt: namespace(pid, "mnt") };
+    process.io = file::record(&format!("/proc/{pid}/io")).ok().map(|text| io(&text));
+    status(&file::record(&format!("/proc/{pid}/status")).unwrap_or_default(), &mut process);
+    process.prompt = prompt::read(&process);
     Some(process)
 }
 
 /// Whether a thread waits in the kernel outside of any call: for a page of a file, as a rule. Its process's memory, and
 /// its arguments are a part of that, is locked meanwhile, or cannot be read without the same wait.
-fn pages(pid: Pid) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().take(MAX_THREADS);
-    let mut waits = tasks.filter_map(|entry| {
-        let base = format!("/proc/{pid}/task/{}", entry.file_name().to_str()?);
-        let stat = Stat::read(&format!("{base}/stat"))?;
-        (stat.state == State::Disk).then(|| file::text(&format!("{base}/syscall")).ok()).flatten()
-    });
+fn pages(process: &Process) -> bool {
+    let pid = process.pid;
+    let mut idle = process.threads.iter().filter(|thread| thread.state == State::Disk && thread.call.is_none());
     // `-1` and two addresses: it waits, and in no call
-    waits.any(|call| call.starts_with("-1 "))
+    idle.any(|thread| {
+        let call = file::record(&format!("/proc/{pid}/task/{}/syscall", thread.tid));
+        call.is_ok_and(|call| call.starts_with("-1 "))
+    })
 }
 
 /// The first thread that lives of a process whose first one has ended: the process is not over, and what it has is seen
 /// through that thread.
-fn first_living(pid: Pid, process: &mut Process) -> Pid {
+fn first_living(process: &mut Process, reach: &Reach) -> Pid {
+    let pid = process.pid;
     if process.state != State::Zombie {
         return pid;
     }
-    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok()).filter(|tid| *tid != pid);
-    let living = tids.take(MAX_THREADS).find_map(|tid| {
+    let living = tids(pid).into_iter().filter(|tid| *tid != pid).find_map(|tid| {
         let stat = Stat::read(&format!("/proc/{pid}/task/{tid}/stat"))?;
         (stat.state != State::Zombie).then_some((tid, stat.state))
     });
     let Some((tid, state)) = living else { return pid };
     process.state = state;
-    if process.args.is_empty() {
-        process.args = args(tid);
-    }
+    (process.fds, process.fds_read) = fds::read(tid, reach);
     tid
+}
+
+/// The threads of a process, as many as are read.
+fn tids(pid: Pid) -> Vec<Pid> {
+    let mut tids = Vec::new();
+    if let Ok(folder) = file::folder(&format!("/proc/{pid}/task")) {
+        let _ = file::numbers(&folder, |tid| {
+            tids.push(tid);
+            if tids.len() < MAX_THREADS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+    }
+    tids
 }
 
 /// What /proc/PID/stat says of a process.
@@ -166,23 +186,30 @@ fn goes_by(name: &str, exe: Option<&str>, args: &[String]) -> bool {
 
 fn threads(process: &Process, reader: &Reader, reach: &Reach) -> Vec<Thread> {
     let pid = process.pid;
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    let tids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok());
-    let mut tids: Vec<Pid> = tids.take(MAX_THREADS).collect();
+    let mut tids = tids(pid);
     tids.sort_by_key(|tid| (*tid != pid, *tid));
     tids.into_iter().filter_map(|tid| thread(process, tid, reader, reach)).collect()
 }
 
 fn thread(process: &Process, tid: Pid, reader: &Reader, reach: &Reach) -> Option<Thread> {
     let base = format!("/proc/{}/task/{tid}", process.pid);
-    let stat = Stat::read(&format!("{base}/stat"))?;
+    described(&base, &Stat::read(&format!("{base}/stat"))?, process, tid, reader, reach)
+}
+
+/// The only thread of a process whose stat was just read.
+fn first(process: &Process, stat: &Stat, reader: &Reader, reach: &Reach) -> Option<Thread> {
+    described(&format!("/proc/{}", process.pid), stat, process, process.pid, reader, reach)
+}
+
+/// A thread whose files are at `base`.
+fn described(base: &str, stat: &Stat, process: &Process, tid: Pid, reader: &Reader, reach: &Reach) -> Option<Thread> {
     // a thread that is over
     if stat.state == State::Zombie && process.state != State::Zombie {
         return None;
     }
-    let (call, call_read) = call::read(&base, process, tid, reach);
-    let text = |name: &str| file::text(&format!("{base}/{name}")).unwrap_or_default();
-    let mut thread = Thread { tid, call, call_read, ..times(&stat, text("wchan"), &text("schedstat"), reader) };
+    let (call, call_read) = call::read(base, process, tid, reach);
+    let text = |name: &str| file::record(&format!("{base}/{name}")).unwrap_or_default();
+    let mut thread = Thread { tid, call, call_read, ..times(stat, text("wchan"), &text("schedstat"), reader) };
     if let Some(call) = &thread.call {
         thread.server = served::of(call, thread.state, process, tid, &reach.mounts);
     }
@@ -213,6 +240,8 @@ fn yields(status: &str) -> Option<u64> {
 
 /// The fields of /proc/PID/stat that are kept: to the time at which a process began.
 const FIELDS: usize = 20;
+/// The one that has the number of threads.
+const THREADS: usize = 17;
 
 /// /proc/PID/stat: the name in brackets may hold anything, brackets and blanks included.
 pub struct Stat {
@@ -227,7 +256,7 @@ impl Stat {
     }
 
     fn read(path: &str) -> Option<Stat> {
-        Stat::parse(&file::text(path).ok()?)
+        Stat::parse(&file::record(path).ok()?)
     }
 
     pub fn parse(text: &str) -> Option<Stat> {
@@ -299,7 +328,7 @@ fn io(text: &str) -> Io {
 }
 
 pub fn args(pid: Pid) -> Vec<String> {
-    words(&file::bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default())
+    words(&file::record_bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default())
 }
 
 /// The arguments in /proc/PID/cmdline, each of which ends with a zero byte.

@@ -3,6 +3,7 @@
 //!
 //! Invariant: what may not be read counts as a way.
 
+use super::fds::info;
 use super::process::{self, All, Stat};
 use super::{file, memory};
 use crate::data::{Alarms, Does, End, Object, Pid, Process, Snapshot, State, TimeLimit};
@@ -28,7 +29,9 @@ pub fn alarms(all: &All) -> Alarms {
     match list.matches(" it_real_fn").count() {
         0 => Alarms::None,
         // a process has one alarm at most
-        armed if armed <= all.iter().filter(|(pid, stat)| handles_alarms(**pid, stat)).count() => Alarms::Some,
+        armed if all.iter().filter(|(pid, stat)| handles_alarms(**pid, stat)).take(armed).count() == armed => {
+            Alarms::Some
+        }
         _ => Alarms::Unhandled,
     }
 }
@@ -38,7 +41,7 @@ fn handles_alarms(pid: Pid, stat: &Stat) -> bool {
     if stat.is_of_kernel() || SHELLS.contains(&stat.comm.as_str()) {
         return false;
     }
-    let status = file::text(&format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = file::record(&format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
     crate::data::Signals::has(caught, libc::SIGALRM) && caught.count_ones() < 40
@@ -71,10 +74,6 @@ pub fn add(snapshot: &mut Snapshot) {
             process.fds.iter().filter(|fd| matches!(fd.what, Object::Socket { inode } if unread.contains(&inode)));
         process.fds_in_flight = sockets.map(|fd| in_flight(&info(pid, fd.fd))).sum();
     }
-}
-
-fn info(pid: Pid, fd: i32) -> String {
-    file::text(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
 }
 
 /// `scm_fds: 2`: descriptors in messages that were not received yet.
