@@ -295,7 +295,7 @@ mod tests {
     use super::*;
     use crate::read::staged::{Staged, terminal};
     use std::os::fd::{AsRawFd, OwnedFd};
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
     use std::process::{Command, Stdio};
 
     fn of(pid: Pid, fd: i32) -> Option<Descriptor> {
@@ -458,7 +458,7 @@ mod tests {
         let own_pid = std::process::id() as Pid;
         assert_eq!(own(&master).what, Object::Master { index });
         assert_eq!(master_index(own_pid, master.as_raw_fd()), Some(index));
-        let slave = fs::File::options().read(true).write(true).open(&path).unwrap();
+        let slave = fs::File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(&path).unwrap();
         assert_eq!(own(&slave).what, Object::Tty { path: path.clone(), index: Some(index) });
         assert_eq!(master_index(own_pid, slave.as_raw_fd()), None);
         // a process that has it as its controlling terminal knows it by another name too
