@@ -38,7 +38,9 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
             Finding { verdict: Verdict::Hung, ..finding }
         }
         // a wait is none if nobody is left who could end it: each of those that are closed in waits for the others
-        Verdict::Waiting | Verdict::Unknown if all_closed_in && finding.signature != rules::AT_SCREEN => {
+        Verdict::Waiting | Verdict::Unknown
+            if all_closed_in && finding.signature != rules::AT_SCREEN && graph.is_closed_in(finding.pid) =>
+        {
             let root = roots.first().copied().unwrap_or_default();
             mutual(view, graph, root, finding)
         }

@@ -30,7 +30,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if !beside.is_empty() {
         return Some(pipeline(rules, process, &beside));
     }
-    if let Some(finding) = produced(view, process, &over, &above) {
+    let has_escaped = |writer: &Pid| pipe::escaped(view, process, *writer);
+    let is_left = view.agent(process.pid).is_none() && !over.is_empty() && over.iter().all(has_escaped);
+    if let Some(finding) = produced(view, process, &over, &above).filter(|_| !is_left) {
         return Some(finding);
     }
     if let Some(finding) = unasked(view, process, wait, &writers) {
@@ -67,8 +69,6 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let finding = Finding::unknown(process.pid, &text).rank(rank::CLOCK);
         return Some(Finding { signature: "stdin-open", ..finding }.ends("a line, or the end of its input"));
     }
-    let has_escaped = |writer: &Pid| pipe::escaped(view, process, *writer);
-    let is_left = view.agent(process.pid).is_none() && !over.is_empty() && over.iter().all(has_escaped);
     let finding = match is_left {
         true => pipe::hostage(view, process, fd, &over),
         false => open(view, process, wait, &nearest_first(&over, &above)),

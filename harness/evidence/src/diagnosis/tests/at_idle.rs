@@ -9,10 +9,6 @@ fn filter(host: Process, others: Vec<Process>) -> Look {
     Look::of([vec![agent, pipe(host, 9, Mode::Write, 70), cat], others].concat())
 }
 
-fn script() -> Process {
-    process(11, 10, "awk")
-}
-
 fn head(look: &Look) -> String {
     let found = look.diagnosis();
     format!("{:?} {}: {}", found.verdict, found.signature, found.sentence)
@@ -25,16 +21,16 @@ fn answered(since_received_ms: u64, since_sent_ms: u64, received_bytes: u64) -> 
 
 #[test]
 fn what_is_fed_later_is_not_why_its_host_waits() {
-    let reading = || reads(pipe(script(), 3, Mode::Read, 71), 3);
+    let reading = || reads(pipe(process(11, 10, "awk"), 3, Mode::Read, 71), 3);
     let sleeper = || vec![pipe(sleeps(process(12, 11, "sleep"), 900_000), 1, Mode::Write, 71)];
-    let asks = |socket: Socket| filter(reads(super::socket(script(), 4, 80), 4), vec![]).socket(socket);
+    let asks = |socket: Socket| filter(reads(super::socket(process(11, 10, "awk"), 4, 80), 4), vec![]).socket(socket);
     let keys = tty(reads(process(14, 11, "cat"), 0), 0, 1);
     let drives = has(reading(), 8, Mode::Both, Object::Master { index: 3 });
     let rows = [
         ("it reads of a command that sleeps", filter(reading(), sleeper())),
         ("it has asked a server", asks(answered(1_000, 500, 900))),
         ("it was answered", asks(answered(500, 1_000, 900))),
-        ("it waits for it", filter(awaits(script()), vec![])),
+        ("it waits for it", filter(awaits(process(11, 10, "awk")), vec![])),
         ("its keys come later", Look::of([vec![awaits(process(10, 1, "claude")), drives, keys], sleeper()].concat())),
     ];
     expect![[r#"
@@ -42,7 +38,7 @@ fn what_is_fed_later_is_not_why_its_host_waits() {
         it has asked a server: Waiting stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word; it may end by awk (11), which waits for an answer of 93.184.216.34:443
         it was answered: Hung stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word
         it waits for it: Hung stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word
-        its keys come later: Waiting sleep: sleep (12) sleeps (15m)
+        its keys come later: Waiting tty-read: cat (14) waits for a key at the terminal /dev/pts/3 (whose keys come from awk (11)); it may end by awk (11), which waits for sleep (12), which sleeps for a time
     "#]].assert_eq(&super::rows(rows.iter().map(|(name, look)| (*name, head(look)))));
 }
 
@@ -73,7 +69,7 @@ fn a_client_has_a_limit_of_its_own() {
         another word for it: Waiting peer-silent E2 (Likely, hung in 9m): curl (11) waits for its peer at 93.184.216.34:443, which has not answered for 31m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | the request was taken, and no byte came back
         that is over: Hung peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which has not answered for 31m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | the request was taken, and no byte came back
         no number: Hung peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which has not answered for 31m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | the request was taken, and no byte came back
-        may not be read: Hung peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which has not answered for 31m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | the request was taken, and no byte came back
+        may not be read: Waiting peer-silent E2 (Likely, hung in 34m): curl (11) waits for its peer at 93.184.216.34:443, which has not answered for 31m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | the request was taken, and no byte came back
         answered, outside of a run: Waiting peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 31m | a byte or an end from 93.184.216.34:443; from outside: kill 11 | 900 bytes came, then none; a connection that is merely kept looks the same
     "#]].assert_eq(&super::rows(rows.iter().map(|(name, look)| (*name, look.answer()))));
 }
@@ -122,12 +118,12 @@ fn an_end_that_is_none_of_a_servers_housekeeping() {
         ("all lines", tail(&["grep", "x"])),
     ];
     expect![[r#"
-        a short timer: Hung never-ends: Claude Code (10) sleeps without an end
-        a long one: Hung never-ends: Claude Code (10) sleeps without an end
-        the first line: Hung never-ends: Claude Code (10) sleeps without an end
-        without a word: Hung never-ends: Claude Code (10) sleeps without an end
-        some lines: Hung never-ends: Claude Code (10) sleeps without an end
-        all lines: Hung never-ends: Claude Code (10) sleeps without an end
+        a short timer: Hung never-ends: Claude Code (10) waits for its command to end, which never does by itself: inotifywait (11) watches files, and waits for one to change
+        a long one: Waiting never-ends: Claude Code (10) waits for its command to end, which never does by itself: inotifywait (11) watches files, and waits for one to change; it may end by a timer of its own (at most 15m)
+        the first line: Waiting never-ends: tail (11) follows a file until grep (12) has found what it looks for
+        without a word: Waiting never-ends: tail (11) follows a file until grep (12) has found what it looks for
+        some lines: Waiting never-ends: tail (11) follows a file until sed (12) has found what it looks for
+        all lines: Hung never-ends: tail (11) follows a file and never ends by itself
     "#]]
     .assert_eq(&super::rows(rows.iter().map(|(name, look)| (*name, head(look)))));
 }
