@@ -33,6 +33,8 @@ INTERPRETERS = {'.sh': ['bash'], '.py': [sys.executable], '.js': ['node']}
 FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain', 'not', 'unseen'}
 # How long a case may take to reach its state, a hung tree to be called so, and a healthy one to end; seconds.
 READY, NAMED, END = 120, 75, 240
+# How long a hung tree is looked at for the verdict HUNG where another one is right as well; seconds.
+HUNG = 10
 LOOKS = (0, 1, 4)
 # The real python3 comes first, not a wrapper of it; what only root has on its path comes last.
 PATH = ':'.join([os.path.dirname(os.path.realpath(sys.executable)), os.environ.get('PATH', ''), '/usr/sbin', '/sbin'])
@@ -131,8 +133,12 @@ def read_end(pid):
 class Tree:
     """A started case. Everything below it carries a mark in its environment, or is below or in a session of one that does."""
 
-    def __init__(self, case, prefix=(), **env):
+    def __init__(self, case, prefix=(), agent=False, **env):
         self.case = case
+        if agent:
+            prefix = ('bash', '-c', 'exec -a claude node "$@"', 'bash', str(HERE / 'cases' / 'lib' / 'agent.js'), '-p', 'go')
+            tool = {'cmd': case.command(), 'stdio': ['ignore', 'inherit', 'inherit']}
+            env['DO'] = json.dumps({'tools': [tool], 'end': True})
         self.folder = Path(tempfile.mkdtemp(prefix='tree-'))
         self.mark = f'TREE_MARK={self.folder.name}'.encode()
         self.known = {}
@@ -140,7 +146,7 @@ class Tree:
                'PYTHONDONTWRITEBYTECODE': '1', 'PATH': PATH, **env}
         env.pop('REHANG', None)
         with open(self.folder / 'stdout', 'wb') as out, open(self.folder / 'stderr', 'wb') as errors:
-            self.run = subprocess.Popen([*prefix, *case.command()], stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
+            self.run = subprocess.Popen([*prefix] if agent else [*prefix, *case.command()], stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
                                         env=env, cwd=self.folder, start_new_session=True)
 
     def output(self, name):
@@ -232,6 +238,10 @@ class Result:
     def __init__(self, case, kind, text='', fault=None, said=None):
         self.case, self.kind, self.text, self.fault, self.said = case, kind, text, fault, said
         self.retried = 0
+        # of a hung tree: whether the cause and the culprit were named, and whether it was called HUNG in the time for that
+        self.named = self.is_hung = False
+        # and after how many milliseconds it counts as hung, where it was not
+        self.hung_in_ms = None
 
 
 def ask(rehang, pid, args):
@@ -260,11 +270,12 @@ def short(verdict, sure, text, closed):
 
 
 def judge_why(case, options):
-    tree = Tree(case)
+    tree = Tree(case, agent=options.agent)
     try:
         pid = tree.wait_ready()
         if pid is None:
             return Result(case, 'failed', f'never ready: {tree.output("stderr").strip()[-300:]}', 'case')
+        pid = tree.run.pid if options.agent else pid
         if case.truth == 'hung':
             return judge_hung(case, options, pid)
         return judge_healthy(case, options, pid, tree)
@@ -296,19 +307,30 @@ def judge_healthy(case, options, pid, tree):
 
 
 def judge_hung(case, options, pid):
-    end, said = time.monotonic() + options.named, None
+    began, passed = time.monotonic(), None
+    named, hung_in_ms = False, None
     args = [*options.args, *shlex.split(case.fields.get('args', ''))]
+
+    def result(*words, is_hung=False):
+        found = Result(case, *words)
+        found.named, found.is_hung, found.hung_in_ms = named, is_hung, hung_in_ms
+        return found
+
     while True:
         answer, fault = ask(options.rehang, pid, args)
+        said = None
         if answer is None:
             why, kind = fault, 'error'
         else:
             verdict, sure, text, closed = reading(answer)
             said = short(verdict, sure, text, closed)
+            hung_in_ms = (answer.get('diagnosis') or answer).get('hung_in_ms')
             cause = re.search(case.fields['cause'], text, re.I)
             culprit = case.fields.get('culprit')
+            named = bool(cause and not ('not' in case.fields and re.search(case.fields['not'], text))
+                         and (not culprit or re.search(culprit, text)))
             if 'certain' in case.fields and (closed or verdict == 'HUNG' and sure in ('certain', 'proved')):
-                return Result(case, 'failed', said, 'false certain', said)
+                return result('failed', said, 'false certain', said)
             if verdict not in case.verdicts():
                 why, kind = f'{said}: not {" ".join(sorted(case.verdicts()))}', 'missed'
             elif not cause:
@@ -317,12 +339,18 @@ def judge_hung(case, options, pid):
                 why, kind = f'{said}: /{case.fields["not"]}/', 'missed cause'
             elif culprit and not re.search(culprit, text):
                 why, kind = f'{said}: no word of {culprit}', 'missed culprit'
+            elif verdict == 'HUNG':
+                return result('passed', '', None, said, is_hung=True)
             else:
-                return Result(case, 'passed', said=said)
-        if time.monotonic() > end:
-            return Result(case, 'failed', why, kind, said)
+                # another verdict is right too: whether it is called HUNG in that time is counted
+                passed = result('passed', '', None, said)
+        lasted = time.monotonic() - began
+        if passed and lasted > min(options.named, HUNG):
+            return passed
+        if not passed and lasted > options.named:
+            return result('failed', why, kind, said)
         if read_end(pid):
-            return Result(case, 'failed', f'it has ended; {why}', 'case', said)
+            return passed or result('failed', f'it has ended; {why}', 'case', said)
         time.sleep(3)
 
 
@@ -476,8 +504,12 @@ def close(results, options):
         print(f'retried: {len(retried)}: {" ".join(retried)}')
     hung = [r for r in results if r.case.truth == 'hung' and r.kind != 'skipped']
     if hung and not options.verify and not options.supervise:
-        named = sum(r.kind == 'passed' for r in hung)
-        print(f'hangs named: {named} of {len(hung)} ({100 * named / len(hung):.0f} %)')
+        share = lambda n: f'{n} of {len(hung)} ({100 * n / len(hung):.0f} %)'  # noqa: E731
+        print(f'the cause of the hang named: {share(sum(r.named for r in hung))}')
+        print(f'called HUNG within {options.named:.0f} s: {share(sum(r.is_hung for r in hung))}')
+        for r in sorted((r for r in hung if r.named and not r.is_hung), key=lambda r: r.case.name):
+            later = f'counts as hung after {r.hung_in_ms / 60000:.0f} min more' if r.hung_in_ms else 'for as long as it lasts'
+            print(f'  named, not called HUNG: {r.case.name}: {(r.said or "").split()[0]}, {later}')
     count = {kind: sum(r.kind == kind for r in results) for kind in ('passed', 'failed', 'skipped')}
     print(', '.join(f'{number} {kind}' for kind, number in count.items()))
     return 1 if failed else 0
@@ -491,6 +523,7 @@ def main():
     parser.add_argument('--truth', choices=('healthy', 'hung', 'waiting'), help='only these')
     parser.add_argument('--list', action='store_true', help='only list the cases')
     parser.add_argument('--supervise', type=float, metavar='SECONDS')
+    parser.add_argument('--agent', action='store_true', help='start each tree as the tool of an agent, and ask about that')
     parser.add_argument('--verify', action='store_true')
     parser.add_argument('--still', type=float, default=5, help='seconds for which a hung tree must not move')
     parser.add_argument('--named', type=float, default=NAMED, help='seconds after which a hung tree must be named')

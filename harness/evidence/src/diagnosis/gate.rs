@@ -5,7 +5,7 @@
 //! hung; a finding is certain only if the wait-for graph has its process closed in.
 
 use super::finding::{Finding, rank};
-use super::graph::{Graph, To};
+use super::graph::{Graph, Life, Over, To};
 use super::rules::{self, end_it};
 use super::view::View;
 use super::ways::{self, Way};
@@ -14,28 +14,14 @@ use crate::data::{Alarms, Pid, Signals};
 
 /// Hangs that a timer of the process's own would end. A loop that an agent runs has timers of its screen and of its
 /// connections; what it says of itself, and what its records say, does not end by those.
-const ENDED_BY_TIMER: [&str; 18] = [
-    "stdin-open",
-    "mutual-wait",
-    "mutual-pipe",
-    "own-pipe",
-    "stdout-undrained",
-    "stderr-undrained",
-    "tty-unread",
-    "tty-read",
-    "pager",
-    "editor",
-    "editor-on-stderr",
-    "file-lock",
-    "thread-deadlock",
-    "fifo-open",
-    "never-ends",
-    "server-mute",
-    "owes-answer",
-    "stray-holds-pipe",
-];
-/// Waits that are none if nobody is left who could end them: each of those that are closed in waits for the others.
-const OPEN_WAITS: [&str; 5] = ["helper", "serves", "pipe-read", "live-child", "unknown"];
+const ENDED_BY_TIMER: &str = "stdin-open mutual-wait mutual-pipe own-pipe stdout-undrained stderr-undrained tty-unread tty-read \
+    pager editor editor-on-stderr file-lock thread-deadlock fifo-open never-ends server-mute owes-answer \
+    stray-holds-pipe";
+/// Hangs of a process to which another one does not write, and which would go on once that one does.
+const UNFED: [&str; 2] = ["stdin-open", "tty-read"];
+/// A timer of a program that serves or follows which is no longer than this is of its housekeeping: Node.js looks at its
+/// connections each 30 s (`http.createServer`, connectionsCheckingInterval).
+const OF_A_SERVER_MS: u64 = 30_000;
 /// The most names of what is out of sight.
 const MAX_OUT_OF_SIGHT: usize = 4;
 
@@ -51,7 +37,10 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         Verdict::Waiting if all_closed_in && ["stdin-open", "no-connection"].contains(&finding.signature) => {
             Finding { verdict: Verdict::Hung, ..finding }
         }
-        Verdict::Waiting | Verdict::Unknown if all_closed_in && OPEN_WAITS.contains(&finding.signature) => {
+        // a wait is none if nobody is left who could end it: each of those that are closed in waits for the others
+        Verdict::Waiting | Verdict::Unknown
+            if all_closed_in && finding.signature != rules::AT_SCREEN && graph.is_closed_in(finding.pid) =>
+        {
             let root = roots.first().copied().unwrap_or_default();
             mutual(view, graph, root, finding)
         }
@@ -66,6 +55,10 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         return ends_by(finding, &way, lived);
     }
     if let Some(way) = own(view, &finding).or_else(|| alarm(view, &finding)) {
+        let endless = view.process(finding.pid).filter(|_| finding.signature == "never-ends");
+        return ends_by(finding, &way, endless.map_or(0, |process| view.age_ms(process)));
+    }
+    if let Some(way) = fed_later(view, graph, &finding) {
         return ends_by(finding, &way, 0);
     }
     match finding.sure {
@@ -83,9 +76,13 @@ fn stands_still(view: &View<'_>, graph: &Graph) -> bool {
         .all(|(pid, tid)| view.switches(pid, tid) == 0)
 }
 
+fn is_ended_by_timer(finding: &Finding) -> bool {
+    ENDED_BY_TIMER.split_ascii_whitespace().any(|signature| signature == finding.signature)
+}
+
 /// The first way of the process's own that comes soon, if such a way ends this kind of hang.
 fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
+    let process = view.process(finding.pid).filter(|_| is_ended_by_timer(finding))?;
     let is_agent = view.agent(finding.pid).is_some();
     // a package manager's own timers are of its progress and its news, not of its questions
     let program = crate::kind::program(process);
@@ -95,14 +92,43 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     }
     // what serves or follows has timers, and they do not end it
     let is_endless = finding.signature == "never-ends";
-    let counts =
-        |way: &Way| way.is_soon() && !(is_agent && way.is_of_a_screen()) && !(is_endless && way.left_ms.is_some());
+    let keeps_house = |way: &Way| is_endless && way.left_ms.is_some_and(|ms| ms <= OF_A_SERVER_MS);
+    let counts = |way: &Way| way.is_soon() && !(is_agent && way.is_of_a_screen()) && !keeps_house(way);
     ways::own(view, process).into_iter().find(counts)
+}
+
+/// Of a process that nobody writes to: one that could, is no agent, and waits for something else that goes on, or for an
+/// answer that it has asked for. It has what it has started for later, such as the filter of a report.
+fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
+    let writers = graph.edges.iter().filter(|edge| edge.from == finding.pid && edge.over != Over::Child);
+    let writers = writers.filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
+    let apart = |pid: &Pid| *pid != finding.pid && view.agent(*pid).is_none();
+    writers.filter(|_| UNFED.contains(&finding.signature)).filter(apart).find_map(|writer| {
+        let (mut seen, mut todo) = (vec![writer], vec![writer]);
+        while let Some(pid) = todo.pop() {
+            let asks = || rules::awaits_answer(view, view.process(pid)?);
+            let lives = graph.node(pid).filter(|node| node.life == Life::Alive).map(|node| node.why.clone());
+            if let Some(why) = lives.or_else(asks) {
+                let through =
+                    if pid == writer { String::new() } else { format!(" waits for {}, which", view.name(pid)) };
+                return Some(Way { what: format!("{}, which{through} {why}", view.name(writer)), left_ms: None });
+            }
+            let next = graph.edges.iter().filter(|edge| edge.from == pid);
+            let next = next.filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
+            for pid in next.filter(apart) {
+                if !seen.contains(&pid) {
+                    seen.push(pid);
+                    todo.push(pid);
+                }
+            }
+        }
+        None
+    })
 }
 
 /// An alarm that some process of this machine does not handle: it may be this one's, which it would end.
 fn alarm(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
+    let process = view.process(finding.pid).filter(|_| is_ended_by_timer(finding))?;
     let signals = &process.signals;
     let deaf = Signals::has(signals.ignored | signals.blocked | signals.caught, libc::SIGALRM);
     let may = view.after.alarms == Alarms::Unhandled && !deaf;

@@ -12,6 +12,7 @@ mod at_agents;
 mod at_evidence;
 mod at_files;
 mod at_graph;
+mod at_idle;
 mod at_network;
 mod at_parts;
 mod at_pipes;
@@ -382,7 +383,6 @@ fn a_terminal_that_nobody_types_at() {
         Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3 (whose keys come from tmux (20))
         ends: a command
           bash (11) → tmux (20): terminal /dev/pts/3
-          bash (11) → a person: terminal /dev/pts/3
           tmux (20) → bash (11): terminal descriptor 8
           tmux (20) → whoever uses it: signal
           - bash (11) sleeps, 0 % of a core, 1m old: bash
@@ -391,7 +391,6 @@ fn a_terminal_that_nobody_types_at() {
     Look::of(vec![reads(1)]).says(expect![[r#"
         Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3
         ends: a command
-          bash (11) → a person: terminal /dev/pts/3
           bash (11) → whoever has the other side: terminal /dev/pts/3
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: nobody in sight
@@ -479,171 +478,6 @@ fn a_lock_and_its_holder() {
 }
 
 #[test]
-fn time_alone() {
-    let sleeps = |limit| Look::of(vec![calls(process(11, 10, "sleep"), "nanosleep", Does::Sleep, limit)]);
-    sleeps(TimeLimit::LeftMs(5_000)).says(expect![[r#"
-        Waiting sleep - (Likely): sleep (11) sleeps (5s)
-        ends: time
-          sleep (11) is Alive: sleeps for a time
-          - sleep (11) sleeps, 0 % of a core, 1m old: sleep
-            - nanosleep, 5s
-    "#]]);
-    sleeps(TimeLimit::LeftMs(366 * 24 * 3_600_000)).says(expect![[r#"
-        Waiting never-ends B5 (Likely): sleep (11) sleeps without an end
-        ends: kill 11
-        because: its time limit is none
-          sleep (11) → whoever ends it: time
-          - sleep (11) sleeps, 0 % of a core, 1m old: sleep
-            - nanosleep, 366d
-    "#]]);
-    let polls = sleeps(TimeLimit::LeftMs(50)).later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 10);
-    polls.says(expect![[r#"
-        Waiting polling - (Likely): sleep (11) polls: it looks again about every 100ms
-        ends: what it looks for
-          sleep (11) is Alive: looks again and again
-          - sleep (11) sleeps, 0 % of a core, 1m old: sleep
-            - nanosleep, 50ms
-    "#]]);
-    let mut tail = calls(process(11, 10, "tail"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(900));
-    tail.args = ["tail", "-f", "log"].map(str::to_owned).to_vec();
-    Look::of(vec![tail]).says(expect![[r#"
-        Waiting never-ends B5 (Likely): tail (11) follows a file and never ends by itself
-        ends: kill 11
-        because: it was started to follow
-          tail (11) → whoever ends it: time
-          tail (11) is Alive: has a timer
-          - tail (11) sleeps, 0 % of a core, 1m old: tail -f log
-            - nanosleep, 900ms
-    "#]]);
-}
-
-#[test]
-fn threads_that_wait_for_each_other() {
-    let futex = |limit| {
-        let one = calls(process(11, 10, "worker"), "futex", Does::Futex, limit);
-        Look::of(vec![calls(calls(one, "futex", Does::Futex, limit), "futex", Does::Futex, limit)])
-    };
-    futex(TimeLimit::Never).says(expect![[r#"
-        Hung thread-deadlock - (Likely): worker (11) is deadlocked: its threads wait for each other, and none waits for anything else
-        ends: kill 11
-        because: all threads are in futex waits without a time limit, on memory that is this process's alone
-          worker (11) → itself: thread
-          closed in: [[11]]
-          - worker (11) sleeps, 0 % of a core, 1m old: worker
-            - 3 threads: futex waits for another thread
-    "#]]);
-    futex(TimeLimit::LeftMs(2_000)).says(expect![[r#"
-        Waiting timer - (Likely): worker (11) waits inside itself, with a time limit
-        ends: a timer of its own
-          worker (11) is Alive: has a timer
-          - worker (11) sleeps, 0 % of a core, 1m old: worker
-            - 3 threads: futex waits for another thread, 2s
-    "#]]);
-    let signals = futex(TimeLimit::Never).both(|s| s.tree.get_mut(&11).unwrap().signals.caught = 1 << 14);
-    signals.says(expect![[r#"
-        Unknown unknown - (Guess): worker (11) waits inside itself: its threads wait for each other, or for a signal that it handles
-        ends: a signal that it handles, where it waits for one
-        because: all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock
-          worker (11) → itself: thread
-          worker (11) → whoever sends it a signal: signal
-          - worker (11) sleeps, 0 % of a core, 1m old: worker
-            - 3 threads: futex waits for another thread
-    "#]]);
-}
-
-#[test]
-fn what_uses_a_processor() {
-    let spends = |ms: u64, change: fn(&mut Process)| {
-        let mut root = Process { state: State::Running, ..process(11, 10, "make") };
-        root.io = Some(Io::default());
-        root.threads = vec![Thread { tid: 11, state: State::Running, call_read: true, ..Thread::default() }];
-        Look::of(vec![root]).later(|snapshot| {
-            let root = snapshot.tree.get_mut(&11).unwrap();
-            root.threads[0].cpu_ns += ms * 1_000_000;
-            change(root);
-        })
-    };
-    spends(600, |_| {}).says(expect![[r#"
-        Working working - (Certain): make (11) works: 60 % of a core
-        ends: nothing needs to: it works
-          make (11) is Alive: works
-          - make (11) runs, 60 % of a core, 1m old: make
-    "#]]);
-    spends(900, |_| {}).says(expect![[r#"
-        Working computing - (Likely): make (11) computes: 90 % of a core, no byte read or written, no memory touched anew
-        ends: the end of what it computes
-        because: a loop without an end looks the same from outside: only whether it is at it much later tells
-          make (11) is Alive: works
-          - make (11) runs, 90 % of a core, 1m old: make
-    "#]]);
-    spends(900, |p| p.faults += 9).says(expect![[r#"
-        Working working - (Certain): make (11) works: 90 % of a core
-        ends: nothing needs to: it works
-          make (11) is Alive: works
-          - make (11) runs, 90 % of a core, 1m old: make
-    "#]]);
-    spends(300, |p| p.io = Some(Io { reads: 101, ..Io::default() })).says(expect![[r#"
-        Hung eof-spin H2 (Certain): make (11) spins: 101 read calls in 1s that moved not one byte
-        ends: kill 11
-        because: 30 % of a core
-          make (11) is Dead: spins for nothing
-          closed in: [[11]]
-          - make (11) runs, 30 % of a core, 1m old: make
-    "#]]);
-    spends(300, |p| p.io = Some(Io { writes: 101, ..Io::default() })).says(expect![[r#"
-        Hung eof-spin H2 (Certain): make (11) spins: 101 write calls in 1s that moved not one byte
-        ends: kill 11
-        because: 30 % of a core
-          make (11) is Dead: spins for nothing
-          closed in: [[11]]
-          - make (11) runs, 30 % of a core, 1m old: make
-    "#]]);
-    spends(300, |p| p.io = Some(Io { writes: 100, ..Io::default() })).says(expect![[r#"
-        Working working - (Certain): make (11) works: 30 % of a core
-        ends: nothing needs to: it works
-          make (11) is Alive: works
-          - make (11) runs, 30 % of a core, 1m old: make
-    "#]]);
-    spends(0, |p| p.io = Some(Io { reads: 2, read_bytes: 4_096, ..Io::default() })).says(expect![[r#"
-        Working working - (Certain): make (11) works: it moved 4096 bytes in 1s
-        ends: nothing needs to: it works
-          make (11) is Alive: works
-          - make (11) runs, 0 % of a core, 1m old: make
-    "#]]);
-    spends(0, |p| p.io = Some(Io { reads: 2, read_bytes: 4_095, ..Io::default() })).says(expect![[r#"
-        Working working - (Guess): make (11) is ready to run and was given no processor
-          make (11) is Alive: is ready to run
-          - make (11) runs, 0 % of a core, 1m old: make
-    "#]]);
-    spends(240, |_| {}).says(expect![[r#"
-        Working working - (Guess): make (11) is ready to run and was given no processor
-          make (11) is Alive: is ready to run
-          - make (11) runs, 24 % of a core, 1m old: make
-    "#]]);
-    let disk = |s: &mut Snapshot| s.tree.get_mut(&11).unwrap().state = State::Disk;
-    spends(0, |_| {}).both(disk).says(expect![[r#"
-        Waiting disk - (Likely): make (11) waits for a disk or a network file system
-        ends: the device's answer
-          make (11) is Alive: waits for a device
-          - make (11) waits for a device, 0 % of a core, 1m old: make
-    "#]]);
-    // an agent whose starter is gone
-    let orphan = |s: &mut Snapshot| {
-        let root = s.tree.get_mut(&11).unwrap();
-        (root.ppid, root.comm, root.args) = (1, "claude".to_owned(), vec!["claude".to_owned(), "-p".to_owned()]);
-        (root.group_led, root.session_led) = (false, false);
-    };
-    spends(900, |_| {}).both(orphan).says(expect![[r#"
-        Hung cpu-spin H2 (Guess): Claude Code (11) spins, and whoever started it is gone: 90 % of a core, no byte read or written, no memory touched anew
-        ends: kill 11
-        because: an agent reads and writes; a pure computation looks the same
-          Claude Code (11) is Dead: spins for nothing
-          closed in: [[11]]
-          - Claude Code (11) runs, 90 % of a core, 1m old: claude -p
-    "#]]);
-}
-
-#[test]
 fn processes_that_come_and_go_are_work() {
     let script = || awaits(process(11, 10, "sh"));
     let child = |pid| calls(process(pid, 11, "true"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(5));
@@ -694,52 +528,6 @@ fn a_peer_that_is_silent_and_one_that_talks() {
           opencode (11) → 93.184.216.34:443: socket descriptor 5
           opencode (11) is Alive: has a timer
           - opencode (11) sleeps, 0 % of a core, 1m old: opencode run x
-            - poll waits for input on descriptor 5, connection 10.0.0.2:50000 to 93.184.216.34:443, silent for 10m
-            - poll, 1m40s
-    "#]]);
-    agent(60_000).says(expect![[r#"
-        Waiting model-silent M1 (Likely): opencode (11) waits for the model's stream at 93.184.216.34:443, which began to answer and has been silent for 1m
-        ends: a byte or an end from 93.184.216.34:443; from outside: kill 11
-        because: 900 bytes came, then none; a connection that is merely kept looks the same
-          opencode (11) → 93.184.216.34:443: socket descriptor 5
-          opencode (11) is Alive: has a timer
-          - opencode (11) sleeps, 0 % of a core, 1m old: opencode run x
-            - poll waits for input on descriptor 5, connection 10.0.0.2:50000 to 93.184.216.34:443, silent for 1m
-            - poll, 1m40s
-    "#]]);
-    agent(59_999).says(expect![[r#"
-        Waiting peer-wait - (Likely): opencode (11) waits for the model at 93.184.216.34:443, which began to answer and has been silent for 59.9s
-        ends: an answer
-        because: silence counts as one from 1m on; what came before may be content or a keep-alive line, which begins it anew
-          opencode (11) → 93.184.216.34:443: socket descriptor 5
-          opencode (11) is Alive: has a timer
-          - opencode (11) sleeps, 0 % of a core, 1m old: opencode run x
-            - poll waits for input on descriptor 5, connection 10.0.0.2:50000 to 93.184.216.34:443, silent for 59.9s
-            - poll, 1m40s
-    "#]]);
-    let talks = agent(5).later(|s| {
-        let socket = s.sockets.get_mut(&80).unwrap();
-        let traffic = socket.traffic.as_mut().unwrap();
-        (traffic.received_bytes, traffic.received_pieces) = (5_000, 4);
-    });
-    talks.says(expect![[r#"
-        Waiting peer-talks - (Likely): opencode (11) waits for the model's answer at 93.184.216.34:443, which talks (4100 bytes in 1s)
-        ends: the end of the answer
-        because: keep-alive lines without content look the same from outside
-          opencode (11) → 93.184.216.34:443: socket descriptor 5
-          opencode (11) is Alive: has a timer
-          - opencode (11) sleeps, 0 % of a core, 1m old: opencode run x
-            - poll waits for input on descriptor 5, connection 10.0.0.2:50000 to 93.184.216.34:443, silent for 5ms
-            - poll, 1m40s
-    "#]]);
-    let other = Look::of(vec![client("curl", &[])]).socket(connection(80, 600_000));
-    other.says(expect![[r#"
-        Waiting peer-silent E2 (Likely): curl (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 10m
-        ends: a byte or an end from 93.184.216.34:443; from outside: kill 11
-        because: 900 bytes came, then none; a connection that is merely kept looks the same
-          curl (11) → 93.184.216.34:443: socket descriptor 5
-          curl (11) is Alive: has a timer
-          - curl (11) sleeps, 0 % of a core, 1m old: curl
             - poll waits for input on descriptor 5, connection 10.0.0.2:50000 to 93.184.216.34:443, silent for 10m
             - poll, 1m40s
     "#]]);
@@ -806,18 +594,6 @@ fn an_agent_says_what_it_asks() {
             - poll waits for input on descriptor 5, socket 80, other end: nobody in sight
             - poll, 1m40s
             - open question que_1: Which branch?
-            - read from a log
-    "#]]);
-    look(record("permission", &[])).says(expect![[r#"
-        Hung permission-open P1 (Certain): opencode (11) waits for the permission “Which branch?”, and nobody answers
-        ends: an answer; from outside: kill 11
-        because: it says so itself: a log
-          opencode (11) → nobody: ask permission
-          closed in: [[11]]
-          - opencode (11) sleeps, 0 % of a core, 1m old: opencode run x
-            - poll waits for input on descriptor 5, socket 80, other end: nobody in sight
-            - poll, 1m40s
-            - open permission que_1: Which branch?
             - read from a log
     "#]]);
     look(record("question", &["bash"])).says(expect![[r#"

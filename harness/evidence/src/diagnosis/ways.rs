@@ -121,11 +121,13 @@ pub fn awaits_signals(process: &Process) -> bool {
 }
 
 /// Whether a signal from outside may wake its event loop, which has a channel by which it wakes itself. A known agent's
-/// handlers end it; Python and Node.js have one of their own for INT, and Node.js for TERM too.
+/// handlers end it; Python, Node.js and expect have one of their own for INT, and the last two for TERM too.
 pub fn may_be_told(process: &Process) -> bool {
     let by_runtime: &[i32] = match kind::program(process) {
         "node" | "bun" => &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1],
         program if program.starts_with("python") => &[libc::SIGINT],
+        // expect(1), trap: by default both end it
+        "expect" => &[libc::SIGINT, libc::SIGTERM],
         _ => &[],
     };
     let tells = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];

@@ -164,12 +164,9 @@ impl Found<'_, '_> {
             Object::Socket { .. } => self.socket(fd, reads, &name),
             Object::Tty { path, index } => {
                 let masters = index.map(|index| view.masters(index)).unwrap_or_default();
+                // where it is not in sight, a person may sit there, or come
                 if masters.is_empty() {
                     self.add(To::Outside("whoever has the other side".to_owned()), Over::Tty, path.clone());
-                }
-                // a person may sit there, or come
-                if reads && !view.is_of_a_run(process.pid) {
-                    self.add(To::Outside("a person".to_owned()), Over::Tty, path.clone());
                 }
                 for master in masters {
                     self.add(to(view, process, master), Over::Tty, path.clone());

@@ -48,19 +48,26 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, end: End)
     Some(asked(rules, process, &at, &daemons, view.after.queued.values().any(|listener| *listener == held)))
 }
 
+/// What daemons do that `pid` has asked, or those below them: of a process of the tree its finding has those in it.
+pub fn does(rules: &mut Rules<'_, '_>, pid: Pid, daemons: &[Pid]) -> Option<Finding> {
+    let view = rules.view;
+    let ours = |other: &Pid| view.after.tree.contains_key(other);
+    let others = view.after.processes().filter(|other| other.state != State::Zombie && other.pid != pid);
+    let others = others.filter(|other| match ours(&other.pid) {
+        true => daemons.contains(&other.pid) && !view.after.descends(pid, other.pid),
+        false => daemons.iter().any(|daemon| !ours(daemon) && view.after.descends(other.pid, *daemon)),
+    });
+    // one that is being explained waits for this one
+    let others: Vec<Pid> = others.map(|other| other.pid).filter(|other| !rules.doing.contains(other)).collect();
+    best(others.into_iter().map(|other| rules.explain(other)).collect())
+}
+
 /// What those who are asked at an address do.
 pub fn asked(rules: &mut Rules<'_, '_>, process: &Process, at: &str, daemons: &[Pid], is_queued: bool) -> Finding {
     let view = rules.view;
     let (pid, name, who) = (process.pid, view.name(process.pid), view.names(daemons));
     let age = view.age_ms(process);
-    let below: Vec<Pid> = view
-        .after
-        .processes()
-        .filter(|other| other.state != State::Zombie && other.pid != pid && !view.after.tree.contains_key(&other.pid))
-        .filter(|other| daemons.iter().any(|daemon| view.after.descends(other.pid, *daemon)))
-        .map(|other| other.pid)
-        .collect();
-    let found = best(below.into_iter().map(|pid| rules.explain(pid)).collect());
+    let found = does(rules, pid, daemons);
     let taken = if is_queued { ", which has not taken its connection yet" } else { "" };
     let text = format!("{name} waits for an answer of {who} at {at}{taken}, for {} at most", duration(age));
     match found {

@@ -16,6 +16,7 @@ mod stop;
 mod terminal;
 
 pub use agent::{prompted, route};
+pub use network::awaits_answer;
 pub use pipe::escaped;
 
 use super::Verdict;
@@ -109,13 +110,14 @@ impl<'a> Rules<'_, 'a> {
         if all.is_empty() {
             found.extend(pipe::awake(view, process));
         }
-        found.extend(network::rule(view, process, &all));
+        found.extend(network::rule(self, process, &all));
         found.extend(network::stuck(view, process, &all));
         let serves = network::serves(view, process, &all);
         if let Some(serves) = serves.clone().filter(|_| !network::owes(view, process)) {
             // what a server listens to beside its requests, and what it keeps for them, is no hang of its own
             let beside = |finding: &Finding| {
-                (finding.verdict == Verdict::Hung || finding.hung_in_ms.is_some()) && finding.rank <= rank::SILENT
+                let lasts = finding.verdict == Verdict::Hung || finding.hung_in_ms.is_some();
+                (lasts || finding.signature == "peer-silent") && finding.rank <= rank::SILENT
             };
             let (others, kept): (Vec<Finding>, Vec<Finding>) = found.into_iter().partition(beside);
             found = kept;

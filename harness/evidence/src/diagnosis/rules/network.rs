@@ -3,10 +3,15 @@
 //! Invariant: a peer is silent only after the limit that the caller gave; before, it is waited for. Of several
 //! connections the one that was used last decides: clients keep others for later, and those are silent.
 
-use super::{On, Wait, agent, end_it, left, run};
-use crate::data::{Family, Pid, Process, Socket, SocketState, State, Thread, Traffic};
+use super::stdin::also_a_timer;
+use super::{On, Rules, Wait, agent, daemon, end_it, left, run};
+use crate::data::{Family, Pid, Process, Socket, SocketState, State, Thread, TimeLimit, Traffic};
+use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::waits::NO_END_MS;
+use crate::diagnosis::ways::LONG_MS;
+use crate::kind;
 use rehang_words::text::duration;
 
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
@@ -26,19 +31,71 @@ pub const HUNG_LIMITS: u64 = 30;
 const HEAD_PIECES: u32 = 3;
 
 /// What a process waits for on the network.
-pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+    let view = rules.view;
     let waited =
         |fd: i32| waits.iter().find(|wait| matches!(wait.on, On::Input(f) | On::Output(f) | On::Connect(f) if f == fd));
     let own = connections(view, process);
     let found = own.iter().filter_map(|(fd, socket)| match waited(*fd) {
-        Some(wait) => Some((wait.polled, *socket)),
+        Some(wait) => Some((Some(wait), *socket)),
         // awake at both looks: what arrived tells what woke it
-        None => (waits.is_empty() && view.received(socket) > 0).then_some((true, *socket)),
+        None => (waits.is_empty() && view.received(socket) > 0).then_some((None, *socket)),
     });
-    found
-        .filter_map(|(polled, socket)| one(view, process, polled, socket))
-        .chain(waits.iter().filter_map(|wait| datagram(view, process, wait)))
-        .reduce(|best, next| if next.rank > best.rank { next } else { best })
+    let (finding, socket) = found
+        .filter_map(|(wait, socket)| Some((one(view, process, wait, socket)?, Some(socket))))
+        .chain(waits.iter().filter_map(|wait| Some((datagram(view, process, wait)?, None))))
+        .reduce(|best, next| if next.0.rank > best.0.rank { next } else { best })?;
+    let waits_for_words = ["peer-wait", "peer-silent", "model-silent"].contains(&finding.signature);
+    let peer = socket.filter(|_| waits_for_words).and_then(|socket| socket.peer);
+    Some(match peer {
+        Some(peer) => by_neighbour(rules, process, finding, peer),
+        None => finding,
+    })
+}
+
+/// A peer on this machine is looked at: what it does, or what it waits for in turn, explains its silence.
+fn by_neighbour(rules: &mut Rules<'_, '_>, process: &Process, finding: Finding, peer: u64) -> Finding {
+    let view = rules.view;
+    let holders = view.after.socket_holders(peer).map(|(holder, _)| holder.pid);
+    let holders: Vec<Pid> = holders.filter(|pid| *pid != process.pid && *pid != view.after.reader.pid).collect();
+    let does = daemon::does(rules, process.pid, &holders).filter(|does| does.rank > rank::UNKNOWN);
+    let Some(does) = does else { return finding };
+    let text = format!("{}: {}", finding.sentence, does.sentence);
+    let goes_on = does.verdict == Verdict::Working || (does.verdict == Verdict::Waiting && does.rank >= rank::CLOCK);
+    match goes_on && does.hung_in_ms.is_none() && view.agent(process.pid).is_none() {
+        true => Finding::waiting(process.pid, "daemon", finding.rank, text).ends(does.ends),
+        false => Finding { sentence: text, ..finding },
+    }
+}
+
+/// Whether a process has asked somebody over a connection and has not been answered yet, in words: `waits for an answer of
+/// 10.0.0.1:443`. After the time for which anybody waits it is a hang of its own.
+pub fn awaits_answer(view: &View<'_>, process: &Process) -> Option<String> {
+    let most = view.limits.silent_ms.saturating_mul(HUNG_LIMITS);
+    let is_asked = |socket: &&Socket| {
+        let traffic = socket.traffic.map(|traffic| since_begin(view, process, traffic));
+        traffic.is_some_and(|traffic| traffic.sent_bytes > 0 && !began(&traffic) && traffic.since_sent_ms < most)
+    };
+    let asked = connections(view, process).into_iter().map(|(_, socket)| socket).find(is_asked)?;
+    Some(format!("waits for an answer of {}", asked.remote))
+}
+
+/// Whether an answer has begun. The kernel's clock has steps of some milliseconds: an answer at once has the age of its
+/// request.
+fn began(traffic: &Traffic) -> bool {
+    traffic.since_received_ms <= traffic.since_sent_ms && traffic.received_bytes > 0
+}
+
+/// How long a client waits for its peer by its own word, in milliseconds: a limit that is longer than the peer has been
+/// silent is not one of a loop's; what may not be read counts as one.
+fn own_limit(wait: &Wait, quiet_ms: u64) -> u64 {
+    match wait.limit {
+        _ if wait.call.starts_with("epoll") => 0,
+        TimeLimit::GivenMs(ms) if ms > quiet_ms => ms,
+        TimeLimit::LeftMs(ms) => ms.saturating_add(quiet_ms),
+        TimeLimit::Unknown if !wait.polled => LONG_MS,
+        _ => 0,
+    }
 }
 
 /// An answer by a datagram, such as that of a name server: the kernel keeps no clock for those.
@@ -145,7 +202,7 @@ pub fn connections<'a>(view: &View<'a>, process: &Process) -> Vec<(i32, &'a Sock
     sockets.into_iter().filter(|(_, socket)| outward(socket)).collect()
 }
 
-fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Option<Finding> {
+fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket) -> Option<Finding> {
     let pid = process.pid;
     let name = view.name(pid);
     let at = &socket.remote;
@@ -216,8 +273,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     }
     let beside = if agent { server_beside(view, process) } else { String::new() };
     let silent = duration(traffic.since_received_ms);
-    // the kernel's clock has steps of some milliseconds: an answer at once has the age of its request
-    let began = traffic.since_received_ms <= traffic.since_sent_ms && traffic.received_bytes > 0;
+    let began = began(&traffic);
     let how = if began {
         format!("which began to answer and has been silent for {silent}")
     } else {
@@ -225,7 +281,8 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     };
     if quiet_ms < view.limits.silent_ms {
         let what = if agent && tool.is_none() { "the model" } else { &answer };
-        let text = format!("{name} waits for {what} at {at}, {how}{beside}");
+        let timer = if agent { String::new() } else { also_a_timer(view, process) };
+        let text = format!("{name} waits for {what} at {at}, {how}{beside}{timer}");
         let limit = duration(view.limits.silent_ms);
         let because = format!(
             "silence counts as one from {limit} on; what came before may be content or a keep-alive line, which begins it anew"
@@ -259,8 +316,37 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         (false, _) => "the request was taken, and no byte came back".to_owned(),
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
-    let finding = finding.after(quiet_ms, view.limits.silent_ms.saturating_mul(HUNG_LIMITS));
-    Some(if polled { finding.rank(rank::SILENT) } else { finding })
+    // outside of a run that should end, a connection that was answered may be kept for what its peer has to say one day
+    if began && socket.unsent == 0 && !view.is_of_a_run(pid) {
+        return Some(Finding { verdict: Verdict::Waiting, ..finding }.rank(rank::SILENT));
+    }
+    let own = wait.map_or(0, |wait| own_limit(wait, quiet_ms));
+    let told = told_limit(process).and_then(|ms| ms.checked_sub(view.age_ms(process)));
+    let told = told.map_or(0, |left| left.saturating_add(quiet_ms));
+    let most = view.limits.silent_ms.saturating_mul(HUNG_LIMITS).max(own).max(told);
+    let finding = finding.after(quiet_ms, most);
+    Some(if wait.is_none_or(|wait| wait.polled) { finding.rank(rank::SILENT) } else { finding })
+}
+
+/// The limit that a program was told for all that it does, in milliseconds (curl(1), -m and --max-time).
+fn told_limit(process: &Process) -> Option<u64> {
+    let mut args = process.args.iter().skip(1).map(String::as_str);
+    let value = match kind::program(process) {
+        "curl" => loop {
+            match args.next()? {
+                "--max-time" => break args.next()?,
+                // at the end of a group of letters too
+                arg if arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('m') => break args.next()?,
+                arg => match arg.strip_prefix("--max-time=").or_else(|| arg.strip_prefix("-m")) {
+                    Some(value) => break value,
+                    None => {}
+                },
+            }
+        },
+        _ => return None,
+    };
+    let ms = value.parse::<f64>().ok()? * 1_000.0;
+    (ms.is_finite() && ms > 0.0 && ms < NO_END_MS as f64).then_some(ms as u64)
 }
 
 /// A connection is never older than its process was at work: the kernel counts from its own start where nothing came yet.

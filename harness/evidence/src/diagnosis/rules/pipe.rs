@@ -117,7 +117,11 @@ pub fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
         // adopted by the reader itself (a subreaper), after its group's leader had ended
         return other.ppid == process.pid && leaderless && other.pgrp != process.pgrp;
     }
-    let stranger = other.ppid != process.ppid && !view.ancestors(process.pid).any(|above| above == other.ppid);
+    // what its parent has started and kept in its own group is still at its command, such as a fork server's worker
+    let is_kept = |parent: &Process| (other.pgrp, other.session) == (parent.pgrp, parent.session);
+    let stranger = other.ppid != process.ppid
+        && !view.ancestors(process.pid).any(|above| above == other.ppid)
+        && !view.process(other.ppid).is_some_and(is_kept);
     adopted || leaderless || (stranger && view.after.tree.contains_key(&writer))
 }
 
@@ -142,7 +146,7 @@ pub fn adopted(process: &Process) -> bool {
     process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
 }
 
-fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) -> Finding {
+pub fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) -> Finding {
     let (name, holders) = (view.name(process.pid), view.names(strays));
     let noisy = strays.iter().any(|stray| view.io(*stray).written_bytes > 0);
     let reads = fd_name(fd.fd);

@@ -9,6 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
+use crate::diagnosis::ways::LONG_MS;
 use crate::kind;
 use rehang_words::text::duration;
 
@@ -174,8 +175,29 @@ pub fn follows(process: &Process) -> bool {
     process.comm == "tail" && process.args.iter().skip(1).any(flag)
 }
 
+/// Whether a filter ends by itself before its input does: `grep -m 1`, `grep -q`, `head`, `sed 5q`.
+fn ends_at_a_match(process: &Process) -> bool {
+    let mut args = process.args.iter().skip(1);
+    match process.comm.as_str() {
+        "head" => true,
+        "sed" => args.any(|arg| !arg.starts_with('-') && arg.ends_with(['q', '}']) && arg.contains('q')),
+        "grep" | "egrep" | "fgrep" | "rg" => args.any(|arg| {
+            let is_short = arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['m', 'q']);
+            is_short || arg.starts_with("--max-count") || arg == "--quiet"
+        }),
+        _ => false,
+    }
+}
+
 fn never_ends(view: &View<'_>, process: &Process) -> Finding {
     let pid = process.pid;
+    // it ends when nobody is left who reads what it writes
+    let readers = process.fd(1).map(|fd| view.other_end(process, fd, false)).unwrap_or_default();
+    if let Some(reader) = readers.into_iter().find(|reader| view.process(*reader).is_some_and(ends_at_a_match)) {
+        let text = format!("{} follows a file until {} has found what it looks for", view.name(pid), view.name(reader));
+        let finding = Finding::hung(pid, "never-ends", "B5", text).ends("a line that it looks for");
+        return finding.because("whether one will come cannot be seen").after(view.age_ms(process), LONG_MS);
+    }
     let text = format!("{} follows a file and never ends by itself", view.name(pid));
     let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
     by_design(view, finding.because("it was started to follow"))

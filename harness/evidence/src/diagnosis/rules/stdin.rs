@@ -3,7 +3,7 @@
 //! Invariant: a pipeline is followed to its source; only a writer that is above the reader, or outside its tree, makes an
 //! open standard input.
 
-use super::{On, Rules, Wait, agent, best, end_it, fd_name, left, same, steady, waits_for};
+use super::{On, Rules, Wait, agent, best, end_it, fd_name, left, pipe, same, steady, waits_for};
 use crate::data::{Descriptor, Mode, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -30,7 +30,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if !beside.is_empty() {
         return Some(pipeline(rules, process, &beside));
     }
-    if let Some(finding) = produced(view, process, &over, &above) {
+    let has_escaped = |writer: &Pid| pipe::escaped(view, process, *writer);
+    let is_left = view.agent(process.pid).is_none() && !over.is_empty() && over.iter().all(has_escaped);
+    if let Some(finding) = produced(view, process, &over, &above).filter(|_| !is_left) {
         return Some(finding);
     }
     if let Some(finding) = unasked(view, process, wait, &writers) {
@@ -67,7 +69,10 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let finding = Finding::unknown(process.pid, &text).rank(rank::CLOCK);
         return Some(Finding { signature: "stdin-open", ..finding }.ends("a line, or the end of its input"));
     }
-    let finding = open(view, process, wait, &nearest_first(&over, &above));
+    let finding = match is_left {
+        true => pipe::hostage(view, process, fd, &over),
+        false => open(view, process, wait, &nearest_first(&over, &above)),
+    };
     // outside of a run that should end, a process may read what another one has to say now and then: a logger, a filter
     let is_held_up = over.iter().any(|writer| waits_for(view, *writer, process.pid).1);
     let never_writes = !over.is_empty() && over.iter().all(|writer| is_mute(view, *writer));
@@ -89,66 +94,10 @@ fn is_mute(view: &View<'_>, writer: Pid) -> bool {
 
 /// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
 /// servers.
-const READERS: [&str; 58] = [
-    "cat",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "sed",
-    "awk",
-    "gawk",
-    "mawk",
-    "head",
-    "tail",
-    "sort",
-    "uniq",
-    "wc",
-    "tr",
-    "cut",
-    "tee",
-    "xargs",
-    "jq",
-    "yq",
-    "bc",
-    "dc",
-    "patch",
-    "ssh",
-    "scp",
-    "sftp",
-    "sudo",
-    "su",
-    "passwd",
-    "bash",
-    "sh",
-    "dash",
-    "zsh",
-    "ksh",
-    "fish",
-    "git",
-    "gh",
-    "npm",
-    "npx",
-    "yarn",
-    "pnpm",
-    "psql",
-    "mysql",
-    "sqlite3",
-    "openssl",
-    "gpg",
-    "unzip",
-    "rm",
-    "cp",
-    "mv",
-    "apt",
-    "apt-get",
-    "dpkg",
-    "terraform",
-    "base64",
-    "sha256sum",
-    "md5sum",
-    "more",
-];
+const READERS: &str = "cat grep egrep fgrep rg sed awk gawk mawk head tail sort uniq wc tr cut tee xargs jq yq bc dc patch \
+    ssh scp sftp sudo su passwd bash sh dash zsh ksh fish git gh npm npx yarn pnpm psql mysql sqlite3 \
+    openssl gpg unzip rm cp mv apt apt-get dpkg terraform base64 sha256sum md5sum more";
+const SHELLS: [&str; 6] = ["bash", "sh", "dash", "zsh", "ksh", "fish"];
 
 /// Whether a process waits on its standard input for requests by design: its name says so, or both its streams lead to one
 /// host, and it is none of the programs that read to an end.
@@ -165,8 +114,9 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     let is_code = process.args.get(1).is_some_and(|arg| ["-c", "-e", "-"].contains(&arg.as_str()));
     let by_shell = view
         .process(process.ppid)
-        .is_some_and(|parent| !hosts.contains(&parent.pid) && READERS[29..35].contains(&kind::program(parent)));
-    !(READERS.contains(&program) || READERS.contains(&process.comm.as_str()) || is_code || by_shell)
+        .is_some_and(|parent| !hosts.contains(&parent.pid) && SHELLS.contains(&kind::program(parent)));
+    let reads = READERS.split_ascii_whitespace().any(|reader| reader == program || reader == process.comm);
+    !(reads || is_code || by_shell)
 }
 
 /// Whether one process holds the other ends of both its standard input and its standard output.
@@ -192,7 +142,7 @@ fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Fi
 }
 
 /// That it has a timer too, which may be what it really waits for.
-fn also_a_timer(view: &View<'_>, process: &Process) -> String {
+pub fn also_a_timer(view: &View<'_>, process: &Process) -> String {
     let timer = ways::timer(process, &view.waits(process)).filter(|way| !way.is_of_a_screen());
     timer.map(|way| format!(", or for {}", way.words())).unwrap_or_default()
 }
@@ -259,7 +209,12 @@ fn nearest_first(over: &[Pid], above: &[Pid]) -> Vec<Pid> {
 
 /// A process that belongs neither to the tree nor to the reader's own siblings.
 fn outside(view: &View<'_>, process: &Process, pid: Pid) -> bool {
-    !view.after.tree.contains_key(&pid) && view.process(pid).is_none_or(|other| other.ppid != process.ppid)
+    // orphans have one parent, and are no siblings
+    let is_beside = |other: &Process| {
+        other.ppid == process.ppid
+            && (!pipe::adopted(process) || (other.pgrp, other.session) == (process.pgrp, process.session))
+    };
+    !view.after.tree.contains_key(&pid) && !view.process(pid).is_some_and(is_beside)
 }
 
 fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Finding {

@@ -54,8 +54,8 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
         pipe: one (11) → itself: pipe descriptor 3; closed in: [[11]] POLLED closed in: [[11]]
         fifo: one (11) → whoever has the other end, who is not in sight: FIFO /f
         socket: one (11) → a peer: socket descriptor 3
-        terminal: one (11) → a person: terminal /dev/pts/3; one (11) → whoever has the other side: terminal /dev/pts/3
-        terminal without a number: one (11) → a person: terminal /dev/tty1; one (11) → whoever has the other side: terminal /dev/tty1
+        terminal: one (11) → whoever has the other side: terminal /dev/pts/3
+        terminal without a number: one (11) → whoever has the other side: terminal /dev/tty1
         master: one (11) → whoever opens its terminal: terminal descriptor 3
         null: one (11) → what the kernel does not tell: unknown descriptor 3 POLLED closed in: [[11]]
         file: one (11) → what the kernel does not tell: unknown descriptor 3 POLLED closed in: [[11]]

@@ -110,35 +110,12 @@ fn the_kernels_function_tells_the_wait_where_the_call_may_not_be_read() {
         let thread = Thread { tid: 11, wchan: wchan.into(), ..Thread::default() };
         told(&Process { threads: vec![thread], ..process.clone() })
     };
-    let names = [
-        "pipe_read",
-        "anon_pipe_read",
-        "pipe_wait",
-        "fifo_pipe_read",
-        "pipe_write",
-        "anon_pipe_write",
-        "fifo_pipe_write",
-        "do_wait",
-        "kernel_wait4",
-        "do_wait_thread",
-        "hrtimer_nanosleep",
-        "do_nanosleep",
-        "common_nsleep",
-        "locks_lock_inode_wait",
-        "flock_lock_inode_wait",
-        "posix_lock_inode_wait",
-        "fcntl_setlk",
-        "wait_for_partner",
-        "wait_woken",
-        "n_tty_read",
-        "unix_stream_read_generic",
-        "unix_stream_data_wait",
-        "do_epoll_wait",
-        "ep_poll",
-        "futex_wait_queue",
-        "a_futex",
-        "",
-    ];
+    let names = "pipe_read anon_pipe_read pipe_wait fifo_pipe_read pipe_write anon_pipe_write fifo_pipe_write \
+        do_wait kernel_wait4 do_wait_thread hrtimer_nanosleep do_nanosleep common_nsleep \
+        locks_lock_inode_wait flock_lock_inode_wait posix_lock_inode_wait fcntl_setlk wait_for_partner \
+        wait_woken n_tty_read unix_stream_read_generic unix_stream_data_wait do_epoll_wait ep_poll \
+        futex_wait_queue a_futex";
+    let names = names.split_whitespace().chain([""]);
     expect![[r#"
         pipe_read: Input(4) Unknown pipe_read inferred
         anon_pipe_read: Input(4) Unknown anon_pipe_read inferred
