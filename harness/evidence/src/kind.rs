@@ -12,144 +12,58 @@ pub struct Kind {
     pub title: &'static str,
     /// The name of its program.
     pub name: &'static str,
-    /// Programs and scripts that are it.
-    programs: &'static [&'static str],
+    /// Programs and scripts that are it, as words.
+    programs: &'static str,
     /// The npm package whose files are it.
     package: &'static str,
-    /// Arguments that mean that it runs without a person: its task was given on the command line.
-    headless: &'static [&'static str],
+    /// Arguments, as words, that mean that it runs without a person: its task was given on the command line.
+    headless: &'static str,
 }
 
 /// The agents whose arguments and packages were seen in releases of 2025 and 2026.
 const KINDS: [Kind; 25] = [
-    Kind {
-        title: "opencode",
-        name: "opencode",
-        programs: &["opencode", "fake-opencode"],
-        package: "opencode",
-        headless: &["run"],
-    },
-    Kind {
-        title: "Claude Code",
-        name: "claude",
-        programs: &["claude", "fake-claude"],
-        package: "@anthropic-ai/claude-code",
-        headless: &["-p", "--print", "--input-format", "--output-format"],
-    },
-    Kind {
-        title: "Codex",
-        name: "codex",
-        programs: &["codex", "fake-codex"],
-        package: "@openai/codex",
-        headless: &["exec", "e"],
-    },
-    Kind {
-        title: "Gemini CLI",
-        name: "gemini",
-        programs: &["gemini", "fake-gemini"],
-        package: "@google/gemini-cli",
-        headless: &["-p", "--prompt"],
-    },
-    Kind {
-        title: "Qwen Code",
-        name: "qwen",
-        programs: &["qwen"],
-        package: "@qwen-code/qwen-code",
-        headless: &["-p", "--prompt"],
-    },
-    Kind {
-        title: "Copilot CLI",
-        name: "copilot",
-        programs: &["copilot"],
-        package: "@github/copilot",
-        headless: &["-p", "--prompt"],
-    },
-    Kind { title: "aider", name: "aider", programs: &["aider"], package: "aider", headless: &["-m", "--message"] },
-    Kind { title: "goose", name: "goose", programs: &["goose"], package: "goose", headless: &["run"] },
-    Kind { title: "Crush", name: "crush", programs: &["crush"], package: "@charmland/crush", headless: &["run"] },
-    Kind {
-        title: "altimate-code",
-        name: "altimate",
-        programs: &["altimate", "altimate-code", "fake-altimate"],
-        package: "altimate-code",
-        headless: &["run"],
-    },
-    Kind {
-        title: "PawWork",
-        name: "pawwork",
-        programs: &["pawwork", "fake-pawwork"],
-        package: "pawwork",
-        headless: &["run"],
-    },
-    Kind {
-        title: "Cursor CLI",
-        name: "cursor",
-        programs: &["cursor-agent"],
-        package: "",
-        headless: &["-p", "--print"],
-    },
-    Kind {
-        title: "Kimi CLI",
-        name: "kimi",
-        programs: &["kimi", "kimi-cli", "kimi-code"],
-        package: "@moonshot-ai/kimi-code",
-        headless: &["-p", "--print", "--prompt"],
-    },
-    Kind {
-        title: "Antigravity CLI",
-        name: "agy",
-        programs: &["agy", "antigravity"],
-        package: "",
-        headless: &["-p", "--print", "--prompt"],
-    },
-    Kind { title: "Amp", name: "amp", programs: &["amp"], package: "@sourcegraph/amp", headless: &["-x", "--execute"] },
-    Kind { title: "Droid", name: "droid", programs: &["droid"], package: "", headless: &["exec"] },
-    Kind {
-        title: "Auggie",
-        name: "auggie",
-        programs: &["auggie"],
-        package: "@augmentcode/auggie",
-        headless: &["-p", "--print"],
-    },
-    Kind {
-        title: "Kiro CLI",
-        name: "kiro",
-        programs: &["kiro-cli", "kiro-cli-chat"],
-        package: "",
-        headless: &["--no-interactive"],
-    },
-    Kind { title: "Cline", name: "cline", programs: &["cline"], package: "cline", headless: &["-y", "--yolo", "task"] },
-    Kind {
-        title: "iFlow CLI",
-        name: "iflow",
-        programs: &["iflow"],
-        package: "@iflow-ai/iflow-cli",
-        headless: &["-p", "--prompt"],
-    },
-    Kind {
-        title: "CodeBuddy",
-        name: "codebuddy",
-        programs: &["codebuddy"],
-        package: "@tencent-ai/codebuddy-code",
-        headless: &["-p", "--print"],
-    },
-    Kind {
-        title: "OpenHands",
-        name: "openhands",
-        programs: &["openhands"],
-        package: "",
-        headless: &["--headless", "-t", "--task"],
-    },
-    Kind {
-        title: "Mistral Vibe",
-        name: "vibe",
-        programs: &["vibe", "vibe-acp"],
-        package: "",
-        headless: &["-p", "--prompt"],
-    },
-    Kind { title: "Junie", name: "junie", programs: &["junie"], package: "", headless: &["--task"] },
-    Kind { title: "Trae Agent", name: "trae", programs: &["trae-cli"], package: "", headless: &["run"] },
+    kind("opencode", "opencode", "opencode fake-opencode", "opencode", "run"),
+    kind(
+        "Claude Code",
+        "claude",
+        "claude fake-claude",
+        "@anthropic-ai/claude-code",
+        "-p --print --input-format --output-format",
+    ),
+    kind("Codex", "codex", "codex fake-codex", "@openai/codex", "exec e"),
+    kind("Gemini CLI", "gemini", "gemini fake-gemini", "@google/gemini-cli", "-p --prompt"),
+    kind("Qwen Code", "qwen", "qwen", "@qwen-code/qwen-code", "-p --prompt"),
+    kind("Copilot CLI", "copilot", "copilot", "@github/copilot", "-p --prompt"),
+    kind("aider", "aider", "aider", "aider", "-m --message"),
+    kind("goose", "goose", "goose", "goose", "run"),
+    kind("Crush", "crush", "crush", "@charmland/crush", "run"),
+    kind("altimate-code", "altimate", "altimate altimate-code fake-altimate", "altimate-code", "run"),
+    kind("PawWork", "pawwork", "pawwork fake-pawwork", "pawwork", "run"),
+    kind("Cursor CLI", "cursor", "cursor-agent", "", "-p --print"),
+    kind("Kimi CLI", "kimi", "kimi kimi-cli kimi-code", "@moonshot-ai/kimi-code", "-p --print --prompt"),
+    kind("Antigravity CLI", "agy", "agy antigravity", "", "-p --print --prompt"),
+    kind("Amp", "amp", "amp", "@sourcegraph/amp", "-x --execute"),
+    kind("Droid", "droid", "droid", "", "exec"),
+    kind("Auggie", "auggie", "auggie", "@augmentcode/auggie", "-p --print"),
+    kind("Kiro CLI", "kiro", "kiro-cli kiro-cli-chat", "", "--no-interactive"),
+    kind("Cline", "cline", "cline", "cline", "-y --yolo task"),
+    kind("iFlow CLI", "iflow", "iflow", "@iflow-ai/iflow-cli", "-p --prompt"),
+    kind("CodeBuddy", "codebuddy", "codebuddy", "@tencent-ai/codebuddy-code", "-p --print"),
+    kind("OpenHands", "openhands", "openhands", "", "--headless -t --task"),
+    kind("Mistral Vibe", "vibe", "vibe vibe-acp", "", "-p --prompt"),
+    kind("Junie", "junie", "junie", "", "--task"),
+    kind("Trae Agent", "trae", "trae-cli", "", "run"),
 ];
+
+const fn kind(
+    title: &'static str,
+    name: &'static str,
+    programs: &'static str,
+    package: &'static str,
+    headless: &'static str,
+) -> Kind {
+    Kind { title, name, programs, package, headless }
+}
 
 /// Interpreters: what they run is their first argument that is no flag.
 const INTERPRETERS: [&str; 6] = ["node", "bun", "deno", "python", "python3", "MainThread"];
@@ -168,7 +82,7 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
     let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
     let stems = [program, exe, comm, script.map(|path| stem(path))];
     KINDS.iter().find(|kind| {
-        let named = stems.iter().flatten().any(|stem| kind.programs.contains(stem));
+        let named = stems.iter().flatten().any(|stem| kind.programs.split(' ').any(|name| name == *stem));
         let packaged = !kind.package.is_empty()
             && script.is_some_and(|path| {
                 path.contains("node_modules/") && path.contains(&format!("node_modules/{}/", kind.package))
@@ -183,7 +97,7 @@ pub fn headless(kind: &Kind, process: &Process) -> bool {
         .args
         .iter()
         .skip(1)
-        .any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
+        .any(|arg| kind.headless.split(' ').any(|word| arg == word || arg.starts_with(&format!("{word}="))))
 }
 
 /// Whether it was started by a host that sends it messages on its standard input (Claude Code).
