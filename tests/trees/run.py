@@ -30,7 +30,8 @@ import random_trees  # noqa: E402: the folder stays free of compiled files
 
 HERE = Path(__file__).resolve().parent
 INTERPRETERS = {'.sh': ['bash'], '.py': [sys.executable], '.js': ['node']}
-FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain', 'not', 'unseen'}
+FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'then', 'args', 'moves', 'if', 'certain', 'not', 'unseen',
+          'later'}
 # How long a case may take to reach its state, a hung tree to be called so, and a healthy one to end; seconds.
 READY, NAMED, END = 120, 75, 240
 # How long a hung tree is looked at for the verdict HUNG where another one is right as well; seconds.
@@ -67,11 +68,18 @@ class Case:
             yield 'HUNG is allowed of a tree that is not hung'
         if 'cause' in self.fields:
             re.compile(self.fields['cause'])
+        if 'later' in self.fields and not re.match(r'\d+ \S', self.fields['later']):
+            yield 'later has no minutes, or no reason'
 
     def verdicts(self):
         """The verdicts that are right; None for any but HUNG."""
         words = self.fields.get('verdict', 'HUNG' if self.truth == 'hung' else '').split()
         return set(words) or None
+
+    def is_later(self, verdict, hung_in_ms):
+        """Whether WAITING is right of a hung tree, since it counts as hung within the minutes that its header allows."""
+        most = int(self.fields.get('later', '0').split()[0]) * 60_000
+        return verdict == 'WAITING' and 0 < (hung_in_ms or 0) <= most
 
     def missing(self):
         """What the case needs and this machine does not have."""
@@ -331,7 +339,7 @@ def judge_hung(case, options, pid):
                          and (not culprit or re.search(culprit, text)))
             if 'certain' in case.fields and (closed or verdict == 'HUNG' and sure in ('certain', 'proved')):
                 return result('failed', said, 'false certain', said)
-            if verdict not in case.verdicts():
+            if verdict not in case.verdicts() and not case.is_later(verdict, hung_in_ms):
                 why, kind = f'{said}: not {" ".join(sorted(case.verdicts()))}', 'missed'
             elif not cause:
                 why, kind = f'{said}: not /{case.fields["cause"]}/', 'missed cause'

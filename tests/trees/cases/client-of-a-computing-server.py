@@ -2,6 +2,7 @@
 # cause: opencode
 # certain: no
 # moves: the server computes
+# later: 30 the server computes, and may accept it after that
 # about: a client's connection is in the backlog of a server whose loop computes and accepts nobody (listen(2))
 import subprocess
 import sys

@@ -3,6 +3,7 @@
 # args: --silent 3s
 # certain: no
 # needs: node
+# later: 2 a slow model looks the same for 30 times the limit of silence
 # about: an agent whose parent has gone waits for a response on an established connection that stays silent, with no limit of its own
 . "${0%/*}/lib/tree.sh"
 server silent

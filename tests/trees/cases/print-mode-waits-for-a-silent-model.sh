@@ -3,6 +3,7 @@
 # args: --silent 3s
 # certain: no
 # needs: node
+# later: 2 a slow model looks the same for 30 times the limit of silence
 # about: an agent in print mode sent its request and never gets a byte
 . "${0%/*}/lib/tree.sh"
 server silent
