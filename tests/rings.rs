@@ -25,7 +25,7 @@ const LINES: [(&str, usize); 26] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 10_777),
+    ("cli", 10_651),
     ("drift", 1_749),
     ("evidence", 18_500),
     ("judge", 8_247),
@@ -47,7 +47,7 @@ const LINES: [(&str, usize); 26] = [
     ("warp", 5_312),
     ("wire", 6_008),
     ("words", 1_752),
-    ("wrapper", 1_187),
+    ("wrapper", 2_293),
 ];
 
 fn root() -> PathBuf {

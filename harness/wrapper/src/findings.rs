@@ -5,6 +5,7 @@
 //! cells. It does not depend on the order in which the cells ran.
 
 use crate::{Cell, Judged};
+use rehang_judge::Verdict;
 use rehang_judge::score::Score;
 use rehang_os::alone::journal::Line;
 use rehang_scenario::mechanism::mechanism;
@@ -33,14 +34,17 @@ enum Class {
 }
 
 impl Class {
-    fn of(judged: &Judged) -> Option<Class> {
+    fn of(cell: &Cell, judged: &Judged) -> Option<Class> {
+        let leaves = |verdict: &Verdict| verdict.broken().contains(&Invariant::LeftBehind);
         match judged.score {
             Score::Missed => Some(Class::Missed),
             Score::Wrongly => Some(Class::Wrongly),
             Score::Harmed => Some(Class::Harmed),
             Score::Undecided => Some(Class::Open),
             Score::Untouched | Score::Resolved | Score::Stopped => {
-                judged.verdict.broken().contains(&Invariant::LeftBehind).then_some(Class::Left)
+                // what is left without the wrapper too is its agent's
+                let is_own = judged.acted || !leaves(&cell.baseline);
+                (is_own && leaves(&judged.verdict)).then_some(Class::Left)
             }
         }
     }
@@ -79,7 +83,7 @@ pub fn told(cell: &Cell, judged: &Judged) -> String {
 pub fn lines(done: &[(&Cell, &Judged)], advice: &dyn Fn(&str, &str) -> Option<String>) -> Vec<String> {
     let mut groups: BTreeMap<(Class, &str), Vec<(&Cell, &Judged)>> = BTreeMap::new();
     for (cell, judged) in done {
-        let Some(class) = Class::of(judged) else { continue };
+        let Some(class) = Class::of(cell, judged) else { continue };
         // whatever the scenario is about, what is left or open is the same finding
         let about = if class < Class::Left { cell.scenario.mechanism.as_str() } else { "" };
         groups.entry((class, about)).or_default().push((*cell, *judged));
@@ -125,7 +129,7 @@ fn finding(
     let what = match class {
         Class::Left => Some((GROUP, "Prevent")),
         Class::Missed | Class::Harmed if is_gone => Some((GROUP, "Prevent")),
-        Class::Harmed if seen.is_none() => Some((about, "Tell it by")),
+        Class::Harmed if mechanism(about).is_some_and(|known| known.benign()) => Some((about, "Tell it by")),
         Class::Missed | Class::Wrongly | Class::Harmed => Some((about, "Prevent")),
         Class::Open => None,
     };

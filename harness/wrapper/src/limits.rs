@@ -2,9 +2,9 @@
 //!
 //! A limit on silence ends runs the same span after the agent's last output, whenever that was; a limit on the whole run
 //! ends them the same span after the start, whatever was said meanwhile. One run cannot tell the two apart, and neither
-//! can several that say the same at the same times.
+//! can several that say the same at the same times; another run can that lived on beyond one of them.
 //!
-//! Invariant: a limit is named only if two runs show it that the other kind of limit does not explain.
+//! Invariant: a limit is named only if the other kind of limit does not explain what was seen.
 
 use crate::cell::Ran;
 use rehang_os::alone::journal::{Line, Said};
@@ -24,7 +24,7 @@ pub struct Run {
     pub life_ms: u64,
     /// From its last output until then.
     pub silence_ms: u64,
-    /// Its longest silence before the last output.
+    /// Its longest silence before the last output, and so one that it lived through.
     pub bore_ms: u64,
     /// Whether the wrapper ended it.
     pub ended: bool,
@@ -98,7 +98,16 @@ impl Limits {
             ended.retain(|run| !group.contains(run));
         }
         if limits.idle.is_none() && limits.wall.is_none() {
-            limits.either = Kind::Wall.limit(&Kind::Wall.alike(&ended));
+            let [idle, wall] = [Kind::Idle, Kind::Wall].map(|kind| kind.limit(&kind.alike(&ended)));
+            let outlived = |kind: Kind, limit: Option<Limit>| {
+                let most = limit.map_or(u64::MAX, |limit| limit.longest_ms + tolerance(limit.longest_ms));
+                runs.iter().any(|run| kind.span(run).max(if kind == Kind::Idle { run.bore_ms } else { 0 }) > most)
+            };
+            match (outlived(Kind::Idle, idle), outlived(Kind::Wall, wall)) {
+                (false, true) => limits.idle = idle,
+                (true, false) => limits.wall = wall,
+                _ => limits.either = wall,
+            }
         }
         // a run that a limit of the one kind ended was let go on until then by the other
         let by = |limit: Option<Limit>, span: u64| {
@@ -240,6 +249,11 @@ mod tests {
                        last output was not seen";
         assert_eq!(said(&[ended(605, 600), ended(605, 600)]), unknown);
         assert!(said(&[ended(605, 600)]).contains("(1 ended run); whether"));
+        // but one that lives on does, if it says more or is silent for longer
+        let says_more = [ended(605, 600), ended(605, 600), went_on(1_600, 60)];
+        assert!(said(&says_more).starts_with("idle limit: 10m (2 of 2 ended runs); wall limit: none seen"));
+        let is_silent = [ended(605, 600), went_on(604, 5), Run { bore_ms: 700_000, ..ended(604, 5) }];
+        assert!(said(&is_silent).ends_with("; wall limit: 10m4s to 10m5s (2 of 2 ended runs)"), "{}", said(&is_silent));
         // lives that differ by less than a limit's own play say nothing either
         assert!(Limits::of(&[ended(605, 600), ended(620, 600)]).idle.is_none());
     }

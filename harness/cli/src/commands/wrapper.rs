@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::score::{Score, Scoreboard};
-use rehang_judge::{Row, timeline};
+use rehang_judge::{Outcome, Row, timeline};
 use rehang_runner::binaries::fakes;
 use rehang_runner::catalogue::Strategies;
 use rehang_runner::corpus::Corpus;
@@ -19,7 +19,7 @@ use rehang_runner::meant::meant;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, unknown};
-use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
+use rehang_scenario::{Arm, Proof, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
 use rehang_wrapper::findings::{self, id, told};
 use rehang_wrapper::summary::Summary;
@@ -71,9 +71,9 @@ pub struct Wrapper {
     /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
-    /// How many cells at once.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub jobs: usize,
+    /// How many cells at once: by default one for each processor, 8 on the wall clock, where they mostly wait.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = crate::report::Format::Human)]
     pub format: crate::report::Format,
@@ -197,11 +197,14 @@ impl Wrapper {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<Out>> = Mutex::new(Vec::new());
-        side_by_side(self.jobs.clamp(1, cells.len()), || {
-            while let Some((at, cell)) = {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                cells.get(at).map(|cell| (at, cell))
-            } {
+        // what goes on in circles takes the longest: it begins first
+        let goes_on = |cell: &Cell| matches!(cell.baseline.outcome, Outcome::Hung { proof: Proof::Lasso, .. });
+        let mut order: Vec<(usize, &Cell)> = cells.iter().enumerate().collect();
+        order.sort_by_key(|(_, cell)| !goes_on(cell));
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let jobs = self.jobs.unwrap_or_else(|| if tested.within.is_some() { cores() } else { 8 });
+        side_by_side(jobs.clamp(1, cells.len()), || {
+            while let Some(&(at, cell)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 bar.set_message(cell.name.clone());
                 let judged = tested.judge(cell);
                 bar.inc(1);
