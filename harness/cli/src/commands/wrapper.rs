@@ -63,7 +63,7 @@ pub struct Wrapper {
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub deadline: Option<Span>,
     /// How much real time a cell in virtual time may take; after that it is undecided.
-    #[arg(long, value_name = "SPAN", default_value = "2m", value_parser = crate::commands::span)]
+    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = crate::commands::span)]
     pub within: Span,
     /// Only these terminals of the wrapper: null, pipe, closed, tty.
     #[arg(long, value_name = "TERMINAL")]
