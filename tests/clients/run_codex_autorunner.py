@@ -1,10 +1,9 @@
 """PyPI's codex-autorunner as a wrapper: its `run_opencode_prompt` starts `opencode serve` from PATH and prompts it.
 
-`wraps`: its limits are divided by the pace of the fakes' clock: an hour for a prompt, ten seconds' grace after an
-interrupt, and the time without events that its source has (STALL). `plain`: as they are, for `cargo xtask clients`.
-Exit code 0: it says that the turn completed; 1: that it failed; 2: that it ran out of time.
+Its limits: an hour for a prompt, ten seconds' grace after an interrupt, and the time without events that its source has
+(STALL). Exit code 0: it says that the turn completed; 1: that it failed; 2: that it ran out of time.
 
-    python run_codex_autorunner.py wraps|plain [PROMPT]
+    python run_codex_autorunner.py plain [PROMPT]
 """
 
 import asyncio
@@ -17,17 +16,16 @@ from codex_autorunner.agents.opencode import runtime
 from codex_autorunner.agents.opencode.run_prompt import OpenCodeRunConfig, run_opencode_prompt
 from codex_autorunner.agents.opencode.supervisor import OpenCodeSupervisor
 
-PACE = {"wraps": 300, "plain": 1}[sys.argv[1]]
 PROMPT = sys.argv[2] if len(sys.argv) > 2 else "go"
 STALL = runtime._OPENCODE_STREAM_STALL_TIMEOUT_SECONDS
 
 
 async def main() -> int:
     serve = [shutil.which("opencode"), "serve", "--hostname", "127.0.0.1", "--port", "0"]
-    supervisor = OpenCodeSupervisor(serve, session_stall_timeout_seconds=STALL / PACE, base_env=dict(os.environ))
+    supervisor = OpenCodeSupervisor(serve, session_stall_timeout_seconds=STALL, base_env=dict(os.environ))
     config = OpenCodeRunConfig(
         agent="opencode", model=None, reasoning=None, prompt=PROMPT, workspace_root=str(Path.cwd()),
-        timeout_seconds=3600 // PACE, interrupt_grace_seconds=1 if PACE > 1 else 10,
+        timeout_seconds=3600, interrupt_grace_seconds=10,
     )
     try:
         done = await run_opencode_prompt(supervisor, config)

@@ -3,9 +3,10 @@
 //! Invariant: a call names an agent, a mode of that agent and the arguments that its persona keeps; nothing else of the
 //! command line is compared.
 
+use crate::messages::Template;
 use crate::unfit::Unfit;
 use rehang_fakes::registry;
-use rehang_scenario::{AgentKind, Form, Mode, Scenario, agents};
+use rehang_scenario::{Agent, AgentKind, Form, Mode, Scenario, agents};
 
 /// How an agent is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct Call {
     pub mode: Mode,
     /// The arguments that change what it does.
     pub args: Vec<String>,
-    /// Whether the wrapper asks for messages instead of text: `--output-format stream-json`, `--format json`.
+    /// Whether the wrapper asks for messages instead of text: `--output-format stream-json`, `--format json`, `--json`.
     pub reads_messages: bool,
 }
 
@@ -39,19 +40,25 @@ impl Call {
         self.mode.form == Form::Stdin
     }
 
-    /// The scenario as this wrapper would meet it: its agent is called as the wrapper calls it.
+    /// The scenario as this wrapper would meet it: its agent is called as the wrapper calls it, and a plain program speaks
+    /// in the messages of `template` if the wrapper reads messages.
     ///
     /// # Errors
     /// Why it does not fit.
-    pub fn meets(&self, scenario: &Scenario) -> Result<Scenario, Unfit> {
+    pub fn meets(&self, scenario: &Scenario, template: Option<&Template>) -> Result<Scenario, Unfit> {
         let mut met = scenario.clone();
         let kind = met.agent.kind();
         // a plain program says a line or two: it is played if one prompt is answered by one run; wrappers of
         // altimate-code have never been given one
         let one_run = self.mode.form == Form::Run && self.agent != &agents::ALTIMATE;
         match met.agent.mode() {
-            None if self.reads_messages => return Err(Unfit::Plain),
-            None if one_run => {}
+            None if one_run => match (template, met.agent.steps()) {
+                (Some(template), Some(steps)) => {
+                    met.agent = Agent::program(template.play(steps).ok_or(Unfit::Result)?);
+                }
+                _ if self.reads_messages => return Err(Unfit::Plain),
+                _ => {}
+            },
             Some(mode) if kind == self.agent => {
                 // the wrapper chooses the form of the answers; the scenario decides who can be asked
                 if mode.form != self.mode.form {
@@ -70,19 +77,21 @@ impl Call {
 
 /// Whether a command line asks for messages instead of text.
 fn reads_messages(argv: &[String]) -> bool {
-    const FLAGS: [&str; 2] = ["--output-format", "--format"];
+    const FLAGS: [&str; 3] = ["--output-format", "--format", "-o"];
+    let is_alone = |word: &String| matches!(word.as_str(), "--json" | "--experimental-json");
     let is_messages = |value: &str| matches!(value, "json" | "stream-json");
     let pairs = argv.windows(2).any(|pair| FLAGS.contains(&pair[0].as_str()) && is_messages(&pair[1]));
     let whole =
         |word: &String| word.split_once('=').is_some_and(|(flag, value)| FLAGS.contains(&flag) && is_messages(value));
-    pairs || argv.iter().any(whole)
+    pairs || argv.iter().any(|word| whole(word) || is_alone(word))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::WORDS;
     use rehang_scenario::agents::{CLAUDE, OPENCODE};
-    use rehang_scenario::{ClaudeMode, OpencodeMode};
+    use rehang_scenario::{ClaudeMode, OpencodeMode, Step};
 
     fn of(line: &str) -> Option<Call> {
         Call::of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
@@ -110,16 +119,28 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_messages_is_given_no_plain_text() {
+    fn who_reads_messages_is_given_a_plain_program_s_words_as_messages() {
         let text = "title = \"T\"\nmechanism = \"F8\"\nagent = { program = [{ print = \"x\" }] }\n\
                     terminals = [\"null\"]\n\n[[expect]]\noutcome = \"completed\"\n";
         let family = rehang_scenario::file::load("t.toml", text.as_bytes()).family.expect("the file is right");
         let scenario = &family.variants[0].scenario;
-        let meets = |line: &str| of(line).map(|call| call.meets(scenario).map(|_| ()));
-        assert_eq!(meets("claude -p go"), Some(Ok(())));
-        assert_eq!(meets("claude -p go --output-format stream-json --verbose"), Some(Err(Unfit::Plain)));
-        assert_eq!(meets("claude -p go --output-format=json"), Some(Err(Unfit::Plain)));
-        assert_eq!(meets("opencode run go"), Some(Ok(())));
-        assert_eq!(meets("opencode run --format json go"), Some(Err(Unfit::Plain)));
+        let template = Template::of(&format!("{{\"result\":\"{WORDS}\"}}\n"));
+        let meets = |line: &str, template| {
+            let met = of(line).expect("a call").meets(scenario, template);
+            met.map(|met| met.agent.steps().map(<[_]>::to_vec).unwrap_or_default())
+        };
+        let prints = |words: &str| Ok(vec![Step::Print(words.to_owned())]);
+        assert_eq!(meets("claude -p go", None), prints("x"));
+        assert_eq!(meets("opencode run go", None), prints("x"));
+        for line in [
+            "codex exec --json go",
+            "gemini -o stream-json -p go",
+            "claude -p go --output-format stream-json --verbose",
+            "claude -p go --output-format=json",
+            "opencode run --format json go",
+        ] {
+            assert_eq!(meets(line, template.as_ref()), prints("{\"result\":\"x\"}"), "{line}");
+            assert_eq!(meets(line, None), Err(Unfit::Plain), "{line}");
+        }
     }
 }

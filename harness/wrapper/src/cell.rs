@@ -8,6 +8,7 @@ use rehang_os::alone::journal::monotonic_ms;
 use rehang_processes::machine;
 use rehang_processes::tree;
 use rehang_scenario::Terminal;
+use rehang_warp::Wait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde::{Deserialize, Serialize};
@@ -41,19 +42,38 @@ pub struct Job {
     pub terminal: Terminal,
     /// How long it may take, in milliseconds.
     pub deadline_ms: u64,
-    /// Whether it runs in virtual time: then it ends with its tracer, and nobody outside is waited for.
+    /// Whether it runs in virtual time: then its tracer ends it at the deadline, and nobody outside is waited for.
     pub is_virtual: bool,
 }
 
+/// Why a run has no exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Still {
+    /// Nothing in its tree can ever happen again: the tracer has proved it.
+    Deadlock,
+    /// It was there at the deadline, by the wall clock or in virtual time, and something in it may still happen.
+    Deadline,
+    /// No timer is left in its tree, but what it waits for is outside or not known well enough for a proof.
+    Outside,
+    /// It used up the real time that a cell has.
+    OutOfTime,
+}
+
 /// What became of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ran {
     /// When it was started, in milliseconds of the monotonic clock.
     pub began_ms: u64,
     /// When it was over, or given up.
     pub ended_ms: u64,
-    /// Its code, or -signal; `None` if it was still there at the deadline.
+    /// Its code, or -signal; `None` if it was still there at the end: see `still`.
     pub exit: Option<i32>,
+    /// Why it has no exit code.
+    #[serde(skip)]
+    pub still: Option<Still>,
+    /// What its threads waited for at the end, as far as a tracer saw it.
+    #[serde(skip)]
+    pub waits: Vec<Wait>,
     /// The processes that were left: pid and name.
     pub left: Vec<(i32, String)>,
     /// The file that was its stdin, as the kernel calls it.
@@ -177,8 +197,14 @@ fn run(job: &Job) -> Result<Ran, Failed> {
         }
     })?;
     drop(command);
+    let mut ran = Ran { began_ms, ended_ms: began_ms, stdin, ..Ran::default() };
     let pid = child.id().cast_signed();
-    let exit = match wait(pid, Duration::from_millis(job.deadline_ms), runner.as_ref())? {
+    let limit = (!job.is_virtual).then(|| Duration::from_millis(job.deadline_ms));
+    if job.is_virtual {
+        // what is known of it if the tracer ends it; the last line counts
+        println!("{}", serde_json::to_string(&ran).map_err(io::Error::other)?);
+    }
+    ran.exit = match wait(pid, limit, runner.as_ref())? {
         Waited::Ended(end) => Some(end),
         Waited::Late => None,
         Waited::Alone => {
@@ -187,10 +213,11 @@ fn run(job: &Job) -> Result<Ran, Failed> {
             return Err(Failed::Machine("the runner has ended".to_owned()));
         }
     };
-    let ended_ms = monotonic_ms();
-    let left = leave(exit.is_some());
+    ran.ended_ms = monotonic_ms();
+    ran.left = leave(ran.exit.is_some());
     drop(held);
-    Ok(Ran { began_ms, ended_ms, exit, left, stdin, said: tail(&output) })
+    ran.said = tail(&output);
+    Ok(ran)
 }
 
 fn terminal() -> io::Result<(File, File)> {
@@ -216,17 +243,19 @@ enum Waited {
     Alone,
 }
 
-/// Waits for the wrapper's end, and reaps processes that become children of this one meanwhile.
-fn wait(pid: i32, limit: Duration, runner: Option<&OwnedFd>) -> io::Result<Waited> {
+/// Waits for the wrapper's end, and reaps processes that become children of this one meanwhile. Without a limit a tracer
+/// sees that nothing can happen any more.
+fn wait(pid: i32, limit: Option<Duration>, runner: Option<&OwnedFd>) -> io::Result<Waited> {
     let child = Pid::from_raw(pid).ok_or_else(|| io::Error::other("no pid"))?;
     let fd = pidfd_open(child, PidfdFlags::empty())?;
     let began = Instant::now();
     loop {
-        let rest = limit.saturating_sub(began.elapsed());
-        let time = Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) };
+        let rest = limit.map(|limit| limit.saturating_sub(began.elapsed()));
+        let time =
+            rest.map(|rest| Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) });
         let mut polled = vec![PollFd::new(&fd, PollFlags::IN)];
         polled.extend(runner.map(|runner| PollFd::new(runner, PollFlags::IN)));
-        match poll(&mut polled, Some(&time)) {
+        match poll(&mut polled, time.as_ref()) {
             Ok(0) => return Ok(Waited::Late),
             Ok(_) => {
                 if polled.get(1).is_some_and(|runner| !runner.revents().is_empty()) {

@@ -2,31 +2,41 @@
 //! time, and the judge reads the facts that the fakes report.
 //!
 //! Invariant: a wrapper is judged beside `none` on the simulated kernel, with the agent called just as the wrapper
-//! calls it; so every hang that it is measured by is proved, and every healthy run is known to be healthy.
+//! calls it; so every hang that it is measured by is proved, and every healthy run is known to be healthy. In virtual
+//! time what is credited or blamed is played without the wrapper too: see [`alone`].
 
+pub mod alone;
 pub mod call;
 pub mod cell;
+pub mod findings;
+pub mod limits;
+pub mod messages;
 mod process;
+pub mod summary;
 mod told;
 pub mod unfit;
 
 use call::Call;
-use cell::{Job, Ran};
+use cell::{Job, Ran, Still};
+use limits::Run;
+use messages::Template;
 use rehang_fakes::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
 use rehang_os::alone::journal::{self, Line, Said};
 use rehang_runner::outputs::scratch;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
+use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::plan::Plan;
 use rehang_scenario::text::{duration, took};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Form, Scenario, Span, Stage, Terminal, agents};
+use rehang_scenario::{Arm, Fault, Form, Scenario, Span, Stage, Terminal, WrapperFault, agents};
 use rehang_stage::judged::{Setting, facts, judged};
 use rehang_trace::{Fact, Trace, What, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use unfit::Unfit;
 
@@ -35,8 +45,12 @@ pub const CELL_ARG: &str = "__wrapped";
 /// The terminals on which a wrapper is tested.
 pub const TERMINALS: [Terminal; 4] = [Terminal::Null, Terminal::Pipe, Terminal::Closed, Terminal::Tty];
 
-/// The pace of an agent that says hello: its own waits (3 s for a word on its stdin) take hardly any real time.
+/// The pace of an agent that says hello on the wall clock: its own waits (3 s for a word on its stdin) take hardly any
+/// time.
 const HURRIED: u32 = 1_000;
+/// A day. A run that is still there after a day in virtual time counts as one that never ends; after less, a limit of the
+/// wrapper may be longer. No limit of the wrappers in `docs/public-wrappers.md` is longer than four hours.
+pub const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// A wrapper under test.
 #[derive(Debug, Clone)]
@@ -49,8 +63,6 @@ pub struct Wrapper {
     pub deadline: Duration,
     /// How much real time a cell may take in virtual time; without it, cells run on the wall clock.
     pub within: Option<Duration>,
-    /// How many times as fast as the wall clock the fakes' clock runs.
-    pub speed: u32,
     /// The fakes' binary.
     pub fakes: PathBuf,
 }
@@ -68,13 +80,17 @@ pub struct Rehearsal {
     pub shows: bool,
     /// What became of the wrapper if its agent waited for its stdin and did nothing else: hang S1, in rehearsal.
     pub waits: Option<Waited>,
+    /// The command line of its agent.
+    pub argv: Vec<String>,
+    /// What its agent's messages look like, if the wrapper reads messages.
+    pub template: Option<Template>,
 }
 
 /// A wrapper whose agent waits for a stdin that stays open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waited {
-    /// Whether the wrapper ended it before the deadline.
-    pub ended: bool,
+    /// What the wrapper made of it.
+    pub score: Score,
     /// What became of the wrapper, in words.
     pub became: String,
 }
@@ -96,6 +112,8 @@ pub struct Cell {
     pub agents: Terminal,
     /// The verdict without the wrapper.
     pub baseline: Verdict,
+    /// The agent's command line, if it can be played without the wrapper.
+    pub alone: Option<Vec<String>>,
 }
 
 /// What fits a wrapper.
@@ -105,6 +123,8 @@ pub struct Fitting {
     pub cells: Vec<Cell>,
     /// How many cells do not fit, by reason.
     pub left_out: BTreeMap<String, usize>,
+    /// The same of the scenarios that its agent could meet, by the layer of their mechanisms.
+    pub left_out_of: BTreeMap<&'static str, BTreeMap<String, usize>>,
     /// How it uses its agent, by its own terminal.
     pub rehearsals: Vec<(Terminal, Rehearsal)>,
     /// How long the longest healthy run takes in virtual milliseconds that is of its agent and takes too long here; 0 if
@@ -123,6 +143,12 @@ pub struct Judged {
     pub score: Score,
     /// Whether the wrapper did anything but start its agent and pass its exit code on.
     pub acted: bool,
+    /// Why it is undecided, in words.
+    pub open: Option<String>,
+    /// What can be seen of the wrapper's limits.
+    pub run: Option<Run>,
+    /// Whether the wrapper was still there, and its agent was not.
+    pub agent_is_gone: bool,
     /// The trace.
     pub trace: Trace,
     /// The run.
@@ -180,23 +206,17 @@ impl Wrapper {
     /// # Errors
     /// It starts no agent, or does not end well with a healthy one.
     pub fn rehearse(&self, terminal: Terminal) -> Result<Rehearsal, WrapperError> {
-        let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
-        // a release that does not wait for the end of its stdin
-        let mut agent = agents::CLAUDE.default_agent();
-        agent.set_release("2.1.329");
-        let plan =
-            Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, tools: None, stored: None };
-        let stand_in = StandIn { plan, env: BTreeMap::new(), args: Vec::new(), journal: None, speed: HURRIED };
-        let (ran, lines) = self.run(stand_in, terminal)?;
+        let stand_in = says("Hello from a scripted model.", if self.within.is_some() { 1 } else { HURRIED });
+        let (ran, lines) = self.run(stand_in, &self.command, terminal, self.deadline)?;
         let command = format!("{} on {}", self.command.join(" "), terminal.name());
         let said = ran.said.trim().to_owned();
         let began = lines.iter().find_map(|line| match &line.said {
             Said::Began { argv, stdin, file, stdout, .. } => {
-                Some((Call::of(argv)?, stdin.clone(), file.clone(), stdout == "tty"))
+                Some((Call::of(argv)?, stdin.clone(), file.clone(), stdout == "tty", argv.clone()))
             }
             _ => None,
         });
-        let Some((call, stdin, file, shows)) = began else {
+        let Some((call, stdin, file, shows, argv)) = began else {
             let known = agents::ALL.iter().filter(|agent| agent.has_model).map(|agent| agent.word);
             return Err(WrapperError::NoAgent { command, agents: known.collect::<Vec<_>>().join(", "), said });
         };
@@ -207,7 +227,7 @@ impl Wrapper {
         let mut waits = None;
         match ran.exit {
             Some(0) => {}
-            code if waits_for_stdin => waits = Some(became(code, &ran, self.deadline)),
+            _ if waits_for_stdin => waits = Some(self.became(&ran)),
             Some(code) => {
                 let what = format!("ends with {code}");
                 return Err(WrapperError::Unwell { command, what, said });
@@ -218,7 +238,7 @@ impl Wrapper {
                 } else {
                     ""
                 };
-                let what = format!("does not end within {} s{hint}", self.deadline.as_secs());
+                let what = format!("{}{hint}", self.still_there(&ran));
                 return Err(WrapperError::Unwell { command, what, said });
             }
         }
@@ -229,7 +249,18 @@ impl Wrapper {
             // its own pipe, and one that ends: a healthy agent would not have come to its end otherwise
             _ => Terminal::Closed,
         };
-        Ok(Rehearsal { call, inherits, stdin, shows, waits })
+        let template = if call.reads_messages { self.messages(&argv)? } else { None };
+        Ok(Rehearsal { call, inherits, stdin, shows, waits, argv, template })
+    }
+
+    /// What the agent of this command line prints if it says one thing, as messages.
+    fn messages(&self, argv: &[String]) -> Result<Option<Template>, WrapperError> {
+        let folder = scratch()?;
+        says(messages::WORDS, HURRIED).lay_out(folder.path(), &self.fakes)?;
+        let Some((program, args)) = argv.split_first() else { return Ok(None) };
+        let mut command = Command::new(folder.path().join(program.rsplit('/').next().unwrap_or(program)));
+        let out = command.args(args).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
+        Ok(Template::of(&String::from_utf8_lossy(&out.stdout)))
     }
 
     /// The cells of some scenarios that fit, and how many do not, by reason.
@@ -252,6 +283,7 @@ impl Wrapper {
             rehearsal.inherits = inherits;
         }
         let (mut cells, mut left_out, mut too_long) = (Vec::new(), BTreeMap::new(), 0);
+        let mut left_out_of: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
         for family in families {
             for variant in &family.variants {
@@ -268,6 +300,10 @@ impl Wrapper {
                                 if let Unfit::Long { healthy: Some(ms) } = why {
                                     too_long = too_long.max(ms);
                                 }
+                                if let Some(mechanism) = mechanism(&scenario.mechanism).filter(|_| why.is_telling()) {
+                                    let of = left_out_of.entry(mechanism.layer()).or_default();
+                                    *of.entry(why.to_string()).or_default() += 1;
+                                }
                                 *left_out.entry(why.to_string()).or_default() += 1;
                             }
                         }
@@ -275,7 +311,7 @@ impl Wrapper {
                 }
             }
         }
-        Ok(Fitting { cells, left_out, rehearsals, too_long })
+        Ok(Fitting { cells, left_out, left_out_of, rehearsals, too_long })
     }
 
     fn fits(
@@ -290,7 +326,8 @@ impl Wrapper {
         let Some((_, rehearsal)) = rehearsals.iter().find(|(on, _)| *on == terminal) else {
             return Err(Unfit::Terminal(terminal.name()));
         };
-        let mut met = rehearsal.call.meets(scenario)?;
+        let scenario = &without_own_faults(scenario);
+        let mut met = rehearsal.call.meets(scenario, rehearsal.template.as_ref())?;
         if scenario.runs > 1 {
             return Err(Unfit::Runs);
         }
@@ -323,13 +360,15 @@ impl Wrapper {
         let setting = Setting { name, stage: Stage::Sim, arm, healthy: Span::ZERO };
         let baseline = judged(kernel, &job, &setting, None)?.verdict;
         let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
-        let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
+        let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
         // a cell that takes more than half of the time leaves the wrapper too little to show what it does
         if last.0.saturating_mul(2) > limit {
             let healthy = (baseline.outcome == Outcome::Completed).then_some(last.0);
             return Err(Unfit::Long { healthy });
         }
-        Ok(Cell { name: name.to_owned(), scenario: scenario.clone(), met, arm, terminal, agents, baseline })
+        let is_alone = self.within.is_some() && alone::can_play(&met, agents);
+        let alone = is_alone.then(|| rehearsal.argv.clone());
+        Ok(Cell { name: name.to_owned(), scenario: scenario.clone(), met, arm, terminal, agents, baseline, alone })
     }
 
     /// Runs a cell and judges it.
@@ -337,12 +376,8 @@ impl Wrapper {
     /// # Errors
     /// A process of ours that fails, facts that contradict each other: an internal error.
     pub fn judge(&self, cell: &Cell) -> Result<Judged, WrapperError> {
-        let mut stand_in = StandIn::of(&cell.scenario).map_err(|why| WrapperError::Start(why.to_owned()))?;
-        // the wrapper chooses its arguments
-        stand_in.args.clear();
-        stand_in.speed = self.speed;
-        let (ran, lines) = self.run(stand_in, cell.terminal)?;
-        let trace = told::trace(&lines, &ran, &self.name, self.speed);
+        let (ran, lines) = self.run(cell.stand_in()?, &self.command, cell.terminal, self.deadline)?;
+        let trace = told::trace(&lines, &ran, &self.name);
         let job = job(&cell.met, cell.terminal);
         let setting = Setting { name: &cell.name, stage: Stage::Live, arm: cell.arm, healthy: Span::ZERO };
         let mut facts = facts(&job, &setting);
@@ -353,28 +388,43 @@ impl Wrapper {
         let alone = cell.met.agent.mode().is_none_or(|mode| mode.form == Form::Run);
         let acted = !alone || told::acted(&lines, &ran);
         told::charged(&mut verdict, &cell.baseline, acted);
-        let score = match (ran.exit, &cell.baseline.outcome) {
-            (None, _) => still_there(&cell.baseline),
+        let mut score = match (ran.exit, &cell.baseline.outcome) {
+            (None, _) => still_there(&cell.baseline, ran.still, self.deadline),
             (Some(_), Outcome::Completed | Outcome::Failed { .. } | Outcome::Stopped { .. }) if !acted => {
                 Score::Untouched
             }
             (Some(_), _) => classify(&verdict, &cell.baseline),
         };
-        Ok(Judged { facts, verdict, score, acted, trace, ran })
+        let mut open = ran.exit.is_none().then(|| self.still_there(&ran));
+        if !matches!(score, Score::Untouched | Score::Undecided)
+            && let Some(differs) = self.differs_alone(cell, &ran)?
+        {
+            (score, open) = (Score::Undecided, Some(differs));
+        }
+        let ended = matches!(score, Score::Stopped | Score::Harmed | Score::Wrongly) && acted;
+        let run = Run::of(&lines, &ran, ended);
+        let agent_is_gone = findings::agent_is_gone(&ran.waits, &lines);
+        Ok(Judged { facts, verdict, score, acted, open, run, agent_is_gone, trace, ran })
     }
 
-    fn run(&self, mut stand_in: StandIn, terminal: Terminal) -> Result<(Ran, Vec<Line>), WrapperError> {
+    fn run(
+        &self,
+        mut stand_in: StandIn,
+        command: &[String],
+        terminal: Terminal,
+        deadline: Duration,
+    ) -> Result<(Ran, Vec<Line>), WrapperError> {
         let folder = scratch()?;
         let bin = folder.path().join("bin");
         let written = folder.path().join("journal");
         stand_in.journal = Some(written.clone());
         stand_in.lay_out(&bin, &self.fakes)?;
         let job = Job {
-            command: self.command.clone(),
+            command: command.to_vec(),
             bin,
             scratch: folder.path().to_owned(),
             terminal,
-            deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX),
+            deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
             is_virtual: self.within.is_some(),
         };
         let ran = match self.within {
@@ -383,26 +433,80 @@ impl Wrapper {
         };
         Ok((ran, journal::read(&written)?))
     }
-}
 
-/// What became of a wrapper whose agent waited for its stdin.
-fn became(exit: Option<i32>, ran: &Ran, deadline: Duration) -> Waited {
-    let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
-    let became = match exit {
-        Some(code) => format!("the wrapper ends with {code} after {after}"),
-        None => format!("the wrapper is still there after {}", took(deadline)),
-    };
-    Waited { ended: exit.is_some(), became }
-}
-
-/// The verdict on a wrapper that is still there at its deadline. No clock proves a hang, so its outcome is undecided;
-/// but the user has set the deadline, and a cell is played only if it ends or hangs without the wrapper in half of it.
-fn still_there(baseline: &Verdict) -> Score {
-    match &baseline.outcome {
-        Outcome::Hung { .. } => Score::Missed,
-        Outcome::Undecided { .. } => Score::Undecided,
-        Outcome::Completed | Outcome::Stopped { .. } | Outcome::Failed { .. } => Score::Harmed,
+    /// What became of a wrapper whose agent waited for its stdin.
+    fn became(&self, ran: &Ran) -> Waited {
+        let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
+        let (score, became) = match ran.exit {
+            Some(code) => (Score::Stopped, format!("ends with {code} after {after}")),
+            None if ran.still == Some(Still::Deadlock) || self.within.is_some() && self.deadline >= DAY => {
+                (Score::Missed, self.still_there(ran))
+            }
+            None => (Score::Undecided, self.still_there(ran)),
+        };
+        Waited { score, became: format!("the wrapper {became}") }
     }
+
+    /// What is known of a wrapper that has not ended, as the predicate of a sentence.
+    fn still_there(&self, ran: &Ran) -> String {
+        let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
+        match ran.still {
+            Some(Still::Deadlock) => format!("waits for ever (a deadlock since {after}, proved)"),
+            Some(Still::Outside) => format!("waits at {after} for something that is not in virtual time"),
+            Some(Still::OutOfTime) => {
+                let within = took(self.within.unwrap_or_default());
+                format!("needed more than {within} of real time (--within); it had reached {after} of virtual time")
+            }
+            Some(Still::Deadline) | None => format!("is still there after {}", took(self.deadline)),
+        }
+    }
+}
+
+impl Cell {
+    /// What its fakes play. The wrapper chooses their arguments.
+    fn stand_in(&self) -> Result<StandIn, WrapperError> {
+        let mut stand_in = StandIn::of(&self.scenario).map_err(|why| WrapperError::Start(why.to_owned()))?;
+        stand_in.args.clear();
+        // a program says what it says in the form that the wrapper asks for
+        if self.met.agent.steps().is_some() {
+            stand_in.plan.agent.clone_from(&self.met.agent);
+        }
+        Ok(stand_in)
+    }
+}
+
+/// The score of a wrapper that is still there. A deadlock is proved; who is there after a day in virtual time never ends,
+/// see [`DAY`]. Anything else is undecided: a limit of the wrapper may come later.
+fn still_there(baseline: &Verdict, still: Option<Still>, deadline: Duration) -> Score {
+    let is_proved = match still {
+        Some(Still::Deadlock) => true,
+        Some(Still::Deadline) => deadline >= DAY,
+        Some(Still::Outside | Still::OutOfTime) | None => false,
+    };
+    match &baseline.outcome {
+        Outcome::Hung { .. } if is_proved => Score::Missed,
+        Outcome::Completed | Outcome::Stopped { .. } | Outcome::Failed { .. } if is_proved => Score::Harmed,
+        _ => Score::Undecided,
+    }
+}
+
+/// An agent that says one thing and ends. It is a release that does not wait for the end of its stdin.
+fn says(words: &str, speed: u32) -> StandIn {
+    let mut agent = agents::CLAUDE.default_agent();
+    agent.set_release("2.1.329");
+    let turns = vec![Turn::Say(words.to_owned())];
+    let plan =
+        Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, tools: None, stored: None };
+    StandIn { plan, env: BTreeMap::new(), args: Vec::new(), journal: None, speed }
+}
+
+/// A scenario without the faults that are a wrapper's: whether this one has them is what is tested.
+fn without_own_faults(scenario: &Scenario) -> Scenario {
+    let is_own =
+        |fault: &Fault| matches!(fault, Fault::Wrapper(WrapperFault::IgnoresStderr | WrapperFault::IgnoresStdout));
+    let mut scenario = scenario.clone();
+    scenario.faults.retain(|fault| !is_own(fault));
+    scenario
 }
 
 /// A cell under `none`.

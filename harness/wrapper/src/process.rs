@@ -1,6 +1,6 @@
 //! The process of a cell: started on the wall clock, or as the root of a tree in virtual time.
 
-use crate::cell::{self, Job, Ran};
+use crate::cell::{self, Job, Ran, Still};
 use crate::{CELL_ARG, WrapperError};
 use rehang_processes::machine;
 use rehang_runner::binaries::own_binary;
@@ -9,9 +9,6 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-/// How much longer than its deadline a cell lives in virtual time, to name and to end what is left.
-const CLEARS_UP_WITHIN: Duration = Duration::from_secs(60);
 
 fn command() -> Result<Command, WrapperError> {
     let own = own_binary().map_err(|error| WrapperError::Machine(error.to_string()))?;
@@ -32,7 +29,9 @@ pub fn on_the_wall_clock(job: &Job) -> Result<Ran, WrapperError> {
     }
     let out = child.wait_with_output()?;
     if out.status.success() {
-        return Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?);
+        let mut ran: Ran = serde_json::from_slice(&out.stdout).map_err(io::Error::other)?;
+        ran.still = ran.exit.is_none().then_some(Still::Deadline);
+        return Ok(ran);
     }
     let why = String::from_utf8_lossy(&out.stderr).trim().to_owned();
     let of_the_command = out.status.code() == Some(i32::from(cell::NO_COMMAND));
@@ -47,10 +46,13 @@ pub fn in_virtual_time(job: &Job, within: Duration) -> Result<Ran, WrapperError>
     input.rewind()?;
     let mut command = command()?;
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
-    let until = Duration::from_millis(job.deadline_ms).saturating_add(CLEARS_UP_WITHIN);
+    let until = Duration::from_millis(job.deadline_ms);
     let ending = Warp::new(command).until(until).within(within).run().map_err(|error| match error {
         WarpError::Io(error) => WrapperError::Io(error),
-        error => WrapperError::Machine(format!("{error}; `--clock wall` needs no right to trace")),
+        WarpError::Start { .. } => WrapperError::Machine(error.to_string()),
+        error => WrapperError::Machine(format!(
+            "{error}. Or run it on the wall clock, which needs no right to trace: `--clock wall`"
+        )),
     })?;
     let [mut answer, mut why] = [String::new(), String::new()];
     for (file, text) in [(&mut output, &mut answer), (&mut errors, &mut why)] {
@@ -58,15 +60,25 @@ pub fn in_virtual_time(job: &Job, within: Duration) -> Result<Ran, WrapperError>
         file.read_to_string(text)?;
     }
     let why = why.trim();
-    Err(match ending.verdict {
-        Verdict::Exited { code: 0 } => return Ok(serde_json::from_str(&answer).map_err(io::Error::other)?),
-        Verdict::Exited { code } if code == i32::from(cell::NO_COMMAND) => WrapperError::Start(why.to_owned()),
-        Verdict::OutOfTime => WrapperError::Machine(format!(
-            "it needs more than {} s of real time; give it more with --within",
-            within.as_secs()
-        )),
-        other => WrapperError::Machine(format!("a cell in virtual time gave no answer: {other:?} {why}")),
-    })
+    let ran = answer.lines().last().map(serde_json::from_str::<Ran>).transpose().map_err(io::Error::other)?;
+    let (still, mut ran) = match (&ending.verdict, ran) {
+        (Verdict::Exited { code: 0 }, Some(ran)) => return Ok(ran),
+        (Verdict::Exited { code }, _) if *code == i32::from(cell::NO_COMMAND) => {
+            return Err(WrapperError::Start(why.to_owned()));
+        }
+        (Verdict::Deadlock { .. }, Some(ran)) => (Still::Deadlock, ran),
+        (Verdict::Horizon { .. }, Some(ran)) => (Still::Deadline, ran),
+        (Verdict::WaitsFor { .. } | Verdict::Undecided { .. }, Some(ran)) => (Still::Outside, ran),
+        (Verdict::OutOfTime, Some(ran)) => (Still::OutOfTime, ran),
+        (other, _) => {
+            return Err(WrapperError::Machine(format!("a cell in virtual time gave no answer: {other:?} {why}")));
+        }
+    };
+    // the process of the cell begins with the virtual clock, and starts the wrapper at once
+    ran.ended_ms = ran.began_ms.saturating_add(u64::try_from(ending.elapsed.as_millis()).unwrap_or(u64::MAX));
+    ran.still = Some(still);
+    ran.waits = ending.verdict.waits().to_vec();
+    Ok(ran)
 }
 
 /// A file in memory.

@@ -34,9 +34,9 @@ impl Roles {
     }
 }
 
-/// The trace of one run of the wrapper `name`; `speed` is that of the fakes' clock.
-pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
-    let at = |ms: u64| VTime(ms.saturating_sub(ran.began_ms).saturating_mul(u64::from(speed)));
+/// The trace of one run of the wrapper `name`.
+pub fn trace(lines: &[Line], ran: &Ran, name: &str) -> Trace {
+    let at = |ms: u64| VTime(ms.saturating_sub(ran.began_ms));
     let mut roles = Roles { roots: Vec::new() };
     let mut events = Vec::new();
     let mut pids: BTreeMap<i32, String> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
                 continue;
             }
             // who ended whom is asked of the journal: see [`acted`]
-            Said::Signals { .. } => continue,
+            Said::Signals { .. } | Said::Wrote => continue,
             Said::What(what) => {
                 if let What::Fact(Fact::Result { text, .. }) = what {
                     result.clone_from(text);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn ran(exit: i32) -> Ran {
-        Ran { began_ms: 0, ended_ms: 9, exit: Some(exit), left: Vec::new(), stdin: String::new(), said: String::new() }
+        Ran { ended_ms: 9, exit: Some(exit), ..Ran::default() }
     }
 
     #[test]

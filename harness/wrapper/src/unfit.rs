@@ -27,8 +27,13 @@ pub enum Unfit {
         wrapper: &'static str,
     },
     /// The scenario's agent is a plain program.
-    #[error("its agent is a plain program, and the wrapper reads messages")]
+    #[error(
+        "its agent is a plain program, and the agent that the wrapper starts does not say what its messages look like"
+    )]
     Plain,
+    /// The scenario's agent is a plain program that gives its result before its end, in Claude's form.
+    #[error("its agent is a plain program that lives on after its result, which is played in Claude's messages alone")]
+    Result,
     /// The scenario is about several runs in a row.
     #[error("it needs several runs in a row, and the wrapper is started once")]
     Runs,
@@ -39,7 +44,7 @@ pub enum Unfit {
     #[error("{0}")]
     Alone(&'static str),
     /// The scenario has people.
-    #[error("somebody acts in it, and on the wall clock nobody plays people")]
+    #[error("somebody acts in it, and beside a wrapper nobody plays people")]
     People,
     /// The agent has the wrapper's terminal as its stdin alone.
     #[error("the wrapper leaves its agent the terminal as stdin and not as stdout: no scenario speaks of that")]
@@ -48,9 +53,7 @@ pub enum Unfit {
     #[error("the wrapper connects its agent itself: one terminal stands for all, but where stdin is the point")]
     SameOnAll,
     /// The deadline leaves the wrapper too little time.
-    #[error(
-        "it takes too long on the wall clock: more than half of --deadline (times --speed) before it ends or hangs"
-    )]
+    #[error("it takes too long: more than half of --deadline before it ends or hangs")]
     Long {
         /// After how many virtual milliseconds it completes, if it does.
         healthy: Option<u64>,
@@ -58,4 +61,11 @@ pub enum Unfit {
     /// It could not be played without the wrapper.
     #[error(transparent)]
     Baseline(#[from] JudgedError),
+}
+
+impl Unfit {
+    /// Whether it says something of the wrapper, not only that the scenario is another agent's or another terminal's.
+    pub fn is_telling(&self) -> bool {
+        !matches!(self, Unfit::Agent { .. } | Unfit::Terminal(_) | Unfit::SameOnAll)
+    }
 }

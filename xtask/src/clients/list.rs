@@ -28,8 +28,6 @@ pub struct Row {
     pub argument: &'static str,
     /// The terminal that the wrapper is put on.
     pub terminal: &'static str,
-    /// How long a cell may take.
-    pub deadline: &'static str,
     /// What its limits are, for the page.
     pub about: &'static str,
 }
@@ -118,8 +116,8 @@ pub const CLIENTS: [Client; 13] = [
         scenario: "claude.toml",
         runs: &[(&["answers"], Success), (&["denies"], Success), (&["never"], Success)],
         rows: &[
-            Row { argument: "never", terminal: "pipe", deadline: "20s", about: NEVER },
-            Row { argument: "denies", terminal: "pipe", deadline: "20s", about: DENIES },
+            Row { argument: "never", terminal: "pipe", about: NEVER },
+            Row { argument: "denies", terminal: "pipe", about: DENIES },
         ],
     },
     Client {
@@ -141,8 +139,8 @@ pub const CLIENTS: [Client; 13] = [
         scenario: "claude.toml",
         runs: &[(&["answers"], Success), (&["denies"], Success), (&["never"], Success)],
         rows: &[
-            Row { argument: "never", terminal: "pipe", deadline: "20s", about: NEVER },
-            Row { argument: "denies", terminal: "pipe", deadline: "20s", about: DENIES },
+            Row { argument: "never", terminal: "pipe", about: NEVER },
+            Row { argument: "denies", terminal: "pipe", about: DENIES },
         ],
     },
     Client {
@@ -163,7 +161,7 @@ pub const CLIENTS: [Client; 13] = [
         script: "run_little_loops.py",
         scenario: "little-loops.toml",
         runs: &[(&["completes"], Success), (&["runs-out-of-time"], Success)],
-        rows: &[Row { argument: "wraps", terminal: "null", deadline: "20s", about: LOOPS }],
+        rows: &[Row { argument: "wraps", terminal: "null", about: LOOPS }],
     },
     Client {
         registry: Registry::PyPI,
@@ -176,7 +174,7 @@ pub const CLIENTS: [Client; 13] = [
         rows: &[Row {
             argument: "wraps",
             terminal: "null",
-            deadline: "20s",
+
             about: "Its limits: an hour for a command, five minutes after the end of its streams.",
         }],
     },
@@ -191,7 +189,7 @@ pub const CLIENTS: [Client; 13] = [
         rows: &[Row {
             argument: "go",
             terminal: "null",
-            deadline: "60s",
+
             about: "Its limit: four hours for a loop. The npm package @ralph-orchestrator/ralph-cli fetches the same \
                     program with an install script.",
         }],

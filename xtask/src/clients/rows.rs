@@ -12,13 +12,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// How many times as fast as the wall clock the fakes run, and the wrappers' own limits with them.
-const SPEED: u64 = 300;
 /// The page. What comes after the mark is written by this module.
 const PAGE: &str = "docs/public-wrappers.md";
 const MARK: &str = "<!-- Written by `cargo xtask clients --rows`. -->\n";
-/// A machine's second is five of the fakes' minutes, so times are rounded to them.
-const STEP_MINUTES: u64 = 5;
 
 /// What came of a cell: the verdict, what it was without the wrapper, and what it was with it.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,7 +22,7 @@ struct Cell {
     score: String,
     without: String,
     with: String,
-    minutes: u64,
+    seconds: u64,
 }
 
 type Cells = BTreeMap<String, Cell>;
@@ -51,7 +47,7 @@ pub fn section(
             let both = format!("{} / {}", one.score, two.score);
             lines.push(format!("| {name} | {} | {} / {} | – | {both} |", one.without, one.with, two.with));
         } else if one.score != "untouched" {
-            let after = duration(one.minutes);
+            let after = duration(one.seconds);
             lines.push(format!("| {name} | {} | {} | {after} | {} |", one.without, one.with, one.score));
         }
     }
@@ -73,7 +69,7 @@ pub fn section(
         format!("\n{head}{}\n", lines.join("\n"))
     };
     Ok(format!(
-        "## {} {}, {}\n\nFrom {}. {}\n\n    rehang wrapper --deadline {} --speed {SPEED} --terminal {} -- {call}\n\n\
+        "## {} {}, {}\n\nFrom {}. {}\n\n    rehang wrapper --terminal {} -- {call}\n\n\
          It ends {ended} of {hangs} hangs ({} told wrongly); of {others} runs that do not hang it harms {}, and tells {} as \
          something else. Rows in which two runs differ: {differ}.\n{table}",
         client.package,
@@ -81,7 +77,6 @@ pub fn section(
         row.argument,
         client.registry.name(),
         row.about,
-        row.deadline,
         row.terminal,
         count(true, "wrongly"),
         count(false, "harmed"),
@@ -92,9 +87,7 @@ pub fn section(
 fn measure(rehang: &Path, row: &Row, installed: &Installed, alone: &[String]) -> io::Result<Cells> {
     let room = Room::new()?;
     let mut command = room.command(alone, installed, None);
-    let speed = SPEED.to_string();
-    let options = ["--deadline", row.deadline, "--speed", &speed, "--jobs", "12", "--terminal", row.terminal];
-    command.arg(rehang).arg("wrapper").args(options).args(["--format", "json", "--scenarios"]);
+    command.arg(rehang).args(["wrapper", "--terminal", row.terminal, "--format", "json", "--scenarios"]);
     let out =
         command.arg(tools::root().join("scenarios")).arg("--").args(installed.call()).arg(row.argument).output()?;
     let cells: Cells = String::from_utf8_lossy(&out.stdout).lines().filter_map(cell).collect();
@@ -105,24 +98,25 @@ fn cell(line: &str) -> Option<(String, Cell)> {
     let row: Value = serde_json::from_str(line).ok()?;
     let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let with = match (text("outcome"), text("cause")) {
-        (outcome, _) if outcome == "undecided" => "still there at the deadline".to_owned(),
+        (outcome, _) if outcome == "undecided" => text("open"),
         (outcome, cause) if cause.is_empty() => outcome,
         (outcome, cause) => format!("{outcome}: {cause}"),
     };
     let broken: Vec<&str> = row["broken"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let left = if broken.contains(&"left-behind") { ", leaves a process" } else { "" };
-    let minutes = row["virtual_ms"].as_u64()?.div_ceil(60_000);
-    let cell = Cell { score: row["score"].as_str()?.to_owned(), without: text("baseline"), with: with + left, minutes };
+    let seconds = row["virtual_ms"].as_u64()? / 1_000;
+    let cell = Cell { score: row["score"].as_str()?.to_owned(), without: text("baseline"), with: with + left, seconds };
     Some((text("scenario"), cell))
 }
 
-/// Minutes of the fakes' clock, rounded.
-fn duration(minutes: u64) -> String {
-    let minutes = minutes.next_multiple_of(STEP_MINUTES);
-    match (minutes / 60, minutes % 60) {
-        (0, minutes) => format!("{minutes} min"),
-        (hours, 0) => format!("{hours} h"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
+/// Seconds of virtual time, in two units at most.
+fn duration(seconds: u64) -> String {
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, 0, _) => format!("{hours} h"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 

@@ -82,6 +82,14 @@ impl Explain {
     }
 }
 
+/// The paragraph of a mechanism's section that has a label, such as `Prevent`, in one line.
+pub fn advice(mechanism: &str, label: &str) -> Option<String> {
+    let sections = book::MECHANISMS.split("\n## ").skip(1);
+    let section = sections.into_iter().find(|section| section.split_whitespace().next() == Some(mechanism))?;
+    let text = section.split(&format!("\n- **{label}**: ")).nth(1)?.split("\n- **").next()?;
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
 /// All words, by page.
 fn all(out: &mut dyn Write) -> std::io::Result<()> {
     let strategies = rehang_strategy::all();
@@ -198,6 +206,15 @@ mod tests {
             let text = explained(word);
             assert!(text.len() > word.len() + 10 && !text.starts_with("error"), "{word}: {text}");
         }
+    }
+
+    #[test]
+    fn every_hang_has_advice_and_every_healthy_run_says_what_tells_it() {
+        for mechanism in &MECHANISMS {
+            let label = if mechanism.benign() { "Tell it by" } else { "Prevent" };
+            assert!(advice(mechanism.id, label).is_some_and(|text| text.len() > 20), "{} {label}", mechanism.id);
+        }
+        assert!(advice("B8", "Prevent").is_some_and(|text| text.ends_with("TERM first, then KILL.")));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
 
 use super::clock::Clock;
+use super::explain::advice;
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::shell::reading;
@@ -10,17 +11,19 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::score::{Score, Scoreboard};
-use rehang_judge::{Row, timeline};
+use rehang_judge::{Outcome, Row, timeline};
 use rehang_runner::binaries::fakes;
 use rehang_runner::catalogue::Strategies;
 use rehang_runner::corpus::Corpus;
 use rehang_runner::meant::meant;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
-use rehang_scenario::text::{counted, duration, unknown};
-use rehang_scenario::{Arm, Invariant, Scenario, Span, Style, Terminal};
+use rehang_scenario::text::{counted, unknown};
+use rehang_scenario::{Arm, Proof, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
-use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of};
+use rehang_wrapper::findings::{self, id, told};
+use rehang_wrapper::summary::Summary;
+use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -33,19 +36,18 @@ use std::time::Duration;
 ///
 /// CMD must start the agent that PATH names (`claude`, `opencode`, …) with a prompt, and end with 0 only if the agent's run
 /// was completed. It is run once with an agent that says hello, to see how it calls it; then once for every scenario that
-/// fits, until it ends or --deadline has come.
+/// fits, until it ends, can never end, or --deadline has come.
 ///
-/// With --clock virtual the wrapper and all that it starts run in virtual time, unchanged: its own limits of ten minutes or
-/// an hour pass in seconds. On the wall clock a scenario's times are real, and --speed lets the fakes' own clock run faster:
-/// a wrapper whose limits are scaled alike is then tested on hours. What takes more than half of the deadline before it ends
-/// or hangs is left out, and counted.
+/// The wrapper and all that it starts run in virtual time, unchanged: its own limits of ten minutes or an hour pass in
+/// seconds. What is credited to it or blamed on it is played without it too. Where processes must not be traced, --clock
+/// wall plays in real time: then limits above the deadline are not tried, and nothing is called missed.
 ///
 /// Exit codes: 0 nothing missed, harmed or told wrongly · 1 something harmed or told wrongly · 3 a hang was missed.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang wrapper --clock virtual -- ./run-agent.sh 'fix the tests'    its limits are real: half an hour takes no time
-  rehang wrapper --deadline 30s -- ./run-agent.sh 'fix the tests'
-  rehang wrapper bash/ F1 --name our-runner --speed 60 -- node runner.js go
+  rehang wrapper -- ./run-agent.sh 'fix the tests'
+  rehang wrapper bash/ F1 --name our-runner --timelines -- node runner.js go
+  rehang wrapper --clock wall --deadline 30s -- ./run-agent.sh go
   rehang wrapper --list -- ./run-agent.sh go")]
 pub struct Wrapper {
     /// Words of scenario names, or mechanisms (`F1`). None: all.
@@ -54,34 +56,31 @@ pub struct Wrapper {
     /// What it is called on the scoreboard; by default its program's name.
     #[arg(long)]
     pub name: Option<String>,
-    /// Whether the wrapper runs on the wall clock or in virtual time, which needs the right to trace processes.
-    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    /// Whether the wrapper runs in virtual time, which needs the right to trace processes, or on the wall clock.
+    #[arg(long, value_enum, default_value_t = Clock::Virtual)]
     pub clock: Clock,
-    /// How long a cell may take, by its clock: 60s by default, 6h in virtual time.
+    /// How long a cell may take, by its clock: 24h by default, 60s on the wall clock.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub deadline: Option<Span>,
-    /// How much real time a cell in virtual time may take.
-    #[arg(long, value_name = "SPAN", default_value = "2m", value_parser = crate::commands::span)]
+    /// How much real time a cell in virtual time may take; after that it is undecided.
+    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = crate::commands::span)]
     pub within: Span,
-    /// How many times as fast as the wall clock the fakes' clock runs.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = speed)]
-    pub speed: u32,
     /// Only these terminals of the wrapper: null, pipe, closed, tty.
     #[arg(long, value_name = "TERMINAL")]
     pub terminal: Vec<Word>,
     /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
-    /// How many cells at once: they mostly wait.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub jobs: usize,
+    /// How many cells at once: by default one for each processor, 8 on the wall clock, where they mostly wait.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = crate::report::Format::Human)]
     pub format: crate::report::Format,
-    /// Show the cells that the wrapper leaves as they are too.
+    /// Show each cell and the scoreboard, not only the findings.
     #[arg(long)]
     pub all: bool,
-    /// Show the timeline of each cell that is missed, harmed or told wrongly.
+    /// Show the timeline of each cell that is missed, harmed, told wrongly or undecided.
     #[arg(long)]
     pub timelines: bool,
     /// Name the cells that fit, and what is left out, without running them.
@@ -104,17 +103,6 @@ pub enum Word {
 
 type Out = (usize, Result<Judged, WrapperError>);
 
-/// How many times as fast: a whole number.
-fn speed(word: &str) -> Result<u32, String> {
-    match word.parse() {
-        Ok(times @ 1..=SPEED_MAX) => Ok(times),
-        _ => Err(format!("give a whole number from 1 to {SPEED_MAX}: 60 makes a minute of the fakes a second")),
-    }
-}
-
-/// The fastest clock of the fakes: three hours pass in a tenth of a second.
-const SPEED_MAX: u32 = 100_000;
-
 impl Wrapper {
     /// Runs the cells and prints them.
     ///
@@ -122,20 +110,16 @@ impl Wrapper {
     /// A wrapper that starts no agent, a filter that nothing matches, a file that cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let is_virtual = self.clock == Clock::Virtual;
-        if is_virtual && self.speed != 1 {
-            return Err(CommandError::Usage("`--speed` has no meaning with `--clock virtual`".to_owned()));
-        }
         let deadline = self.deadline();
         let tested = Tested {
             command: self.command.clone(),
             name: self.name.clone().unwrap_or_else(|| name_of(&self.command)),
             deadline: Duration::from_millis(deadline.as_ms().max(1)),
             within: is_virtual.then(|| Duration::from_millis(self.within.as_ms())),
-            speed: self.speed,
             fakes: fakes()?.canonicalize()?,
         };
         if deadline == Span::ZERO {
-            return Err(CommandError::Usage("--deadline 0s leaves a cell no time; a minute is the default".to_owned()));
+            return Err(CommandError::Usage("--deadline 0s leaves a cell no time; a day is the default".to_owned()));
         }
         let select = Select { scenarios: self.scenarios.clone(), ..Select::default() };
         let corpus = Corpus::read(&select.paths()?);
@@ -155,11 +139,11 @@ impl Wrapper {
             true => TERMINALS.to_vec(),
             false => self.terminal.iter().map(|word| TERMINALS[*word as usize]).collect(),
         };
-        let Fitting { mut cells, left_out, rehearsals, too_long } =
-            tested.cells(&corpus.families, wanted, &terminals)?;
-        cells.sort_by(|a, b| (&a.name, a.arm, a.terminal).cmp(&(&b.name, b.arm, b.terminal)));
+        let mut fitting = tested.cells(&corpus.families, wanted, &terminals)?;
+        fitting.cells.sort_by(|a, b| (&a.name, a.arm, a.terminal).cmp(&(&b.name, b.arm, b.terminal)));
+        let cells = &fitting.cells;
         if self.format == crate::report::Format::Human {
-            for (terminal, rehearsal) in &rehearsals {
+            for (terminal, rehearsal) in &fitting.rehearsals {
                 let whose =
                     if rehearsal.inherits { "its own stdin".to_owned() } else { rehearsal.stdin.name().to_owned() };
                 let (on, call) = (terminal.name(), rehearsal.call.describe());
@@ -171,26 +155,23 @@ impl Wrapper {
             }
         }
         if self.list {
-            for cell in &cells {
+            for cell in cells {
                 writeln!(out, "{}  {}", id(cell), cell.baseline.outcome.describe())?;
             }
-            reasons(&left_out, out)?;
+            reasons(&fitting.left_out, out)?;
             return Ok(least);
         }
         if cells.is_empty() {
-            reasons(&left_out, out)?;
+            reasons(&fitting.left_out, out)?;
             return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
         }
-        let done = self.play(&tested, &cells);
-        let waits: Vec<&Waited> = rehearsals.iter().filter_map(|(_, rehearsal)| rehearsal.waits.as_ref()).collect();
-        let sum = Sum::of(&waits);
-        let least = if sum.missed > 0 { least.max(Code::Hang) } else { least };
-        Ok(self.report(&tested, &cells, &done, sum, (&left_out, too_long), out)?.max(least))
+        let done = self.play(&tested, cells);
+        Ok(self.report(&tested, &fitting, &done, out)?.max(least))
     }
 
-    /// How long a cell may take. Five hours is the longest that any strategy here waits.
+    /// How long a cell may take.
     fn deadline(&self) -> Span {
-        self.deadline.unwrap_or(if self.clock == Clock::Virtual { Span::hours(6) } else { Span::secs(60) })
+        self.deadline.unwrap_or(if self.clock == Clock::Virtual { Span::hours(24) } else { Span::secs(60) })
     }
 
     /// The error if a filter matches no scenario.
@@ -216,11 +197,14 @@ impl Wrapper {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<Out>> = Mutex::new(Vec::new());
-        side_by_side(self.jobs.clamp(1, cells.len()), || {
-            while let Some((at, cell)) = {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                cells.get(at).map(|cell| (at, cell))
-            } {
+        // what goes on in circles takes the longest: it begins first
+        let goes_on = |cell: &Cell| matches!(cell.baseline.outcome, Outcome::Hung { proof: Proof::Lasso, .. });
+        let mut order: Vec<(usize, &Cell)> = cells.iter().enumerate().collect();
+        order.sort_by_key(|(_, cell)| !goes_on(cell));
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let jobs = self.jobs.unwrap_or_else(|| if tested.within.is_some() { cores() } else { 8 });
+        side_by_side(jobs.clamp(1, cells.len()), || {
+            while let Some(&(at, cell)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 bar.set_message(cell.name.clone());
                 let judged = tested.judge(cell);
                 bar.inc(1);
@@ -236,16 +220,18 @@ impl Wrapper {
     fn report(
         &self,
         tested: &Tested,
-        cells: &[Cell],
+        fitting: &Fitting,
         done: &[Out],
-        mut sum: Sum,
-        (left_out, too_long): (&BTreeMap<String, usize>, u64),
         out: &mut dyn Write,
     ) -> Result<Code, CommandError> {
-        let (mut board, mut code) = (Scoreboard::new(), Code::Expected);
+        let (mut board, mut code, mut sum) = (Scoreboard::new(), Code::Expected, Summary::of(&fitting.rehearsals));
+        if sum.has_missed() {
+            code = Code::Hang;
+        }
         let mut suite = TestSuite::new(tested.name.as_str());
+        let mut found = Vec::new();
         for (at, judged) in done {
-            let cell = &cells[*at];
+            let cell = &fitting.cells[*at];
             let judged = match judged {
                 Ok(judged) => judged,
                 Err(error) => {
@@ -254,27 +240,28 @@ impl Wrapper {
                     continue;
                 }
             };
-            sum.add(cell, judged, self.speed);
+            sum.add(cell, judged);
+            found.push((cell, judged));
             board.count(&judged.facts, &judged.verdict, judged.score);
             code = code.max(match judged.score {
                 Score::Missed => Code::Hang,
-                Score::Wrongly | Score::Harmed | Score::Undecided => Code::Unexpected,
-                Score::Untouched | Score::Resolved | Score::Stopped => Code::Expected,
+                Score::Wrongly | Score::Harmed => Code::Unexpected,
+                Score::Untouched | Score::Resolved | Score::Stopped | Score::Undecided => Code::Expected,
             });
-            let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed | Score::Undecided);
+            let is_bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed);
+            let is_told = is_bad || judged.score == Score::Undecided;
             match self.format {
-                crate::report::Format::Human if !self.all && is_as_without(judged) => {}
-                crate::report::Format::Human => {
+                crate::report::Format::Human if self.all || self.timelines && is_told => {
                     writeln!(out, "{:<9} {:<58} {}", judged.score.word(), id(cell), told(cell, judged))?;
-                    if bad && self.timelines {
-                        for line in timeline(&judged.trace, 100).lines() {
-                            writeln!(out, "          {line}")?;
-                        }
+                    let lines = if is_told && self.timelines { timeline(&judged.trace, 100) } else { String::new() };
+                    for line in lines.lines() {
+                        writeln!(out, "          {line}")?;
                     }
                 }
+                crate::report::Format::Human => {}
                 crate::report::Format::Json => {
                     let wall_us = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms).saturating_mul(1_000);
-                    let mut row = Row::new(&judged.facts, &judged.verdict, judged.sha256(), wall_us, !bad);
+                    let mut row = Row::new(&judged.facts, &judged.verdict, judged.sha256(), wall_us, !is_bad);
                     if cell.arm == Arm::Control {
                         row.scenario.push_str("::control");
                     }
@@ -282,11 +269,12 @@ impl Wrapper {
                     row["score"] = json!(judged.score);
                     row["baseline"] = json!(cell.baseline.outcome.describe());
                     row["exit"] = json!(judged.ran.exit);
+                    row["open"] = json!(judged.open);
                     writeln!(out, "{row}")?;
                 }
                 crate::report::Format::Junit => {
                     let mut status = TestCaseStatus::success();
-                    if bad {
+                    if is_bad {
                         status = TestCaseStatus::non_success(NonSuccessKind::Failure);
                         status.set_message(format!("{}: {}", judged.score.word(), told(cell, judged)));
                         status.set_description(timeline(&judged.trace, 100));
@@ -295,27 +283,37 @@ impl Wrapper {
                 }
             }
         }
+        let last = sum.sentence(self.clock == Clock::Virtual, self.deadline(), fitting.too_long);
         match self.format {
             crate::report::Format::Human => {
+                if self.all {
+                    writeln!(out)?;
+                    crate::report::scoreboard(&board, crate::terminal::width(100), out)?;
+                }
                 writeln!(out)?;
-                crate::report::scoreboard(&board, crate::terminal::width(100), out)?;
-                writeln!(out)?;
-                let left = left_out.values().sum::<usize>();
+                for line in findings::lines(&found, &|about, label| advice(about, label)) {
+                    writeln!(out, "{line}")?;
+                }
+                if found.iter().any(|(_, judged)| judged.score > Score::Stopped) {
+                    writeln!(out, "\none cell's story: name it before `--`, with --timelines")?;
+                }
+                writeln!(out, "{}", sum.limits())?;
+                if let Some(line) = fitting.not_tried() {
+                    writeln!(out, "{line}")?;
+                }
+                let left = fitting.left_out.values().sum::<usize>();
                 if left > 0 {
                     writeln!(out, "left out: {} (--list says why)", counted(left, "cell"))?;
                 }
-                writeln!(out, "{}", sum.sentence(self.clock, self.speed, self.deadline(), too_long))?;
+                writeln!(out, "{last}")?;
             }
             crate::report::Format::Json => {
                 let rows: Vec<_> = board.rows().into_iter().filter(|row| row.mechanism.is_empty()).collect();
-                writeln!(
-                    out,
-                    "{}",
-                    json!({ "summary": {
-                        "cells": done.len(), "score": rows, "left_out": left_out,
-                        "sentence": sum.sentence(self.clock, self.speed, self.deadline(), too_long),
-                    } })
-                )?;
+                let summary = json!({
+                    "cells": done.len(), "score": rows, "left_out": fitting.left_out, "limits": sum.limits().to_string(),
+                    "not_tried": fitting.not_tried(), "sentence": last,
+                });
+                writeln!(out, "{}", json!({ "summary": summary }))?;
             }
             crate::report::Format::Junit => {
                 let mut report = Junit::new("rehang wrapper");
@@ -324,112 +322,6 @@ impl Wrapper {
             }
         }
         Ok(code)
-    }
-}
-
-/// Whether the wrapper leaves a cell as it is, and nothing in it either.
-fn is_as_without(judged: &Judged) -> bool {
-    judged.score == Score::Untouched && judged.verdict.broken().is_empty()
-}
-
-fn id(cell: &Cell) -> String {
-    let control = if cell.arm == Arm::Control { "::control" } else { "" };
-    format!("{}::{}{control}", cell.name, cell.terminal.name())
-}
-
-/// What happens without the wrapper and with it, and the invariants that break with it.
-fn told(cell: &Cell, judged: &Judged) -> String {
-    let took = duration(judged.ran.ended_ms.saturating_sub(judged.ran.began_ms));
-    let broken: Vec<&str> = judged.verdict.broken().into_iter().map(rehang_scenario::Invariant::name).collect();
-    let broken = if broken.is_empty() { String::new() } else { format!(" — breaks {}", broken.join(", ")) };
-    let with = match judged.ran.exit {
-        None => "still there at the deadline".to_owned(),
-        Some(_) => format!("{} after {took}", judged.verdict.outcome.describe()),
-    };
-    format!("{} → {with}{broken}", cell.baseline.outcome.describe())
-}
-
-/// What a run comes to.
-#[derive(Debug, Default)]
-struct Sum {
-    hangs: usize,
-    missed: usize,
-    healthy: usize,
-    harmed: usize,
-    wrongly: usize,
-    undecided: usize,
-    left: usize,
-    /// How long the longest healthy run that was tried takes by itself, in real milliseconds.
-    longest_ms: u64,
-    /// The latest end of a hang by the wrapper, in real milliseconds.
-    limit_ms: u64,
-}
-
-impl Sum {
-    /// That of the rehearsals alone: each in which the agent waited for its stdin is a hang.
-    fn of(waits: &[&Waited]) -> Sum {
-        let missed = waits.iter().filter(|waited| !waited.ended).count();
-        Sum { hangs: waits.len(), missed, ..Sum::default() }
-    }
-
-    fn add(&mut self, cell: &Cell, judged: &Judged, speed: u32) {
-        let took = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms);
-        match cell.baseline.outcome.is_hung() {
-            true => {
-                self.hangs += 1;
-                self.missed += usize::from(judged.score == Score::Missed);
-                if judged.acted && matches!(judged.score, Score::Stopped | Score::Wrongly) {
-                    self.limit_ms = self.limit_ms.max(took);
-                }
-            }
-            false => {
-                self.healthy += 1;
-                self.longest_ms = self.longest_ms.max(cell.baseline.ended.0 / u64::from(speed.max(1)));
-            }
-        }
-        self.harmed += usize::from(judged.score == Score::Harmed);
-        self.wrongly += usize::from(judged.score == Score::Wrongly);
-        self.undecided += usize::from(judged.score == Score::Undecided);
-        self.left += usize::from(judged.verdict.broken().contains(&Invariant::LeftBehind));
-    }
-
-    /// The last line. `too_long`: the longest healthy run that was left out for its time, in virtual milliseconds.
-    fn sentence(&self, clock: Clock, speed: u32, deadline: Span, too_long: u64) -> String {
-        let mut parts = Vec::new();
-        if self.hangs > 0 {
-            parts.push(format!("{} of {} ended", self.hangs - self.missed, counted(self.hangs, "hang")));
-        }
-        if self.left > 0 {
-            parts.push(format!("{} left processes", self.left));
-        }
-        if self.wrongly > 0 {
-            parts.push(format!("{} told wrongly", self.wrongly));
-        }
-        if self.undecided > 0 {
-            parts.push(format!("{} undecided", self.undecided));
-        }
-        let tried = format!("up to {}", duration(self.longest_ms));
-        // the least speed at which the longest of them fits; a clock that cannot be scaled needs more time
-        let least = too_long.div_ceil((deadline.as_ms() / 2).max(1)).div_ceil(10) * 10;
-        let more = match clock {
-            Clock::Wall => format!("--speed {least}"),
-            Clock::Virtual => format!("--deadline {}", Span::ms(too_long.saturating_mul(2))),
-        };
-        let untested = match self.limit_ms.checked_sub(self.longest_ms) {
-            _ if too_long == 0 || least <= u64::from(speed) => String::new(),
-            Some(1..) => format!(
-                ": none was longer than the wrapper's limit (a hang was ended after {}), so it is untested \
-                 ({more})",
-                duration(self.limit_ms)
-            ),
-            _ => format!(": limits above that are untested ({more})"),
-        };
-        match (self.healthy, self.harmed) {
-            (0, _) => parts.push("no healthy run was tried".to_owned()),
-            (_, 0) => parts.push(format!("healthy runs tried {tried}{untested}")),
-            (all, n) => parts.push(format!("{n} of {} harmed, tried {tried}{untested}", counted(all, "healthy run"))),
-        }
-        parts.join("; ")
     }
 }
 
@@ -444,37 +336,4 @@ fn reasons(left_out: &BTreeMap<String, usize>, out: &mut dyn Write) -> std::io::
         writeln!(out, "  {n:>6}  {reason}")?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_sentence_names_the_speed_that_tries_more() {
-        let minute = Span::secs(60);
-        let sum = Sum { hangs: 50, left: 22, healthy: 9, longest_ms: 9_000, ..Sum::default() };
-        let four_hours = 4 * 3_600_000;
-        assert_eq!(
-            sum.sentence(Clock::Wall, 1, minute, 2_399 * 60_000),
-            "50 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s: limits above that are untested (--speed 4800)"
-        );
-        // virtual time is not scaled: it takes more of it
-        let said = sum.sentence(Clock::Virtual, 1, Span::hours(6), four_hours);
-        assert!(said.ends_with("limits above that are untested (--deadline 8h)"), "{said}");
-        // at that speed nothing is left to try
-        assert!(
-            sum.sentence(Clock::Wall, 480, minute, four_hours).ends_with("up to 9s"),
-            "{}",
-            sum.sentence(Clock::Wall, 480, minute, four_hours)
-        );
-        let shorter = Sum { limit_ms: 12_000, missed: 1, ..sum };
-        assert_eq!(
-            shorter.sentence(Clock::Wall, 1, minute, four_hours),
-            "49 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s: none was longer than the wrapper's limit \
-             (a hang was ended after 12s), so it is untested (--speed 480)"
-        );
-        let harmed = Sum { healthy: 2, harmed: 1, ..Sum::default() };
-        assert_eq!(harmed.sentence(Clock::Wall, 1, minute, 0), "1 of 2 healthy runs harmed, tried up to 0ms");
-    }
 }

@@ -10,14 +10,13 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 65] = [
+const CALLS: [(&[&str], &str); 63] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
     (&["check", "empty.toml"], "empty.toml is empty; `rehang new`"),
     (&["check", "prose.txt"], "this is no scenario file"),
     (&["path", "bash/"], "name one scenario; `bash/` has"),
-    (&["wrapper", "--speed", "fast", "--", "true"], "60 makes a minute of the fakes a second"),
     (&["check", "quote.toml"], "is the file cut off?"),
     (&["check", "key.toml"], "did you mean `about`?"),
     (&["check", "mechanism.toml"], "the hang catalogue has Q1–Q5"),
@@ -67,14 +66,13 @@ const CALLS: [(&[&str], &str); 65] = [
     (&["record", "text"], "`rehang record claude@2.1.329 text`"),
     (&["record", "claude@2.1.329"], "`rehang list upstream/`"),
     (&["record", "cluade@2.1.329", "text"], "did you mean `claude`?"),
-    (&["wrapper"], "for example: rehang wrapper --clock virtual -- ./run-agent.sh"),
-    (&["wrapper", "./run.sh"], "for example: rehang wrapper --clock virtual -- ./run-agent.sh"),
+    (&["wrapper"], "for example: rehang wrapper -- ./run-agent.sh"),
+    (&["wrapper", "./run.sh"], "for example: rehang wrapper -- ./run-agent.sh"),
     (&["wrapper", "--", "./nosuch.sh"], "give the path of the wrapper, or a program on PATH"),
     (&["wrapper", "--", "./prose.txt"], "chmod +x"),
     (&["wrapper", "--", "echo", "hi"], "started none of claude, opencode, altimate, pawwork, codex, gemini from PATH"),
-    (&["wrapper", "--deadline", "0s", "--", "true"], "a minute is the default"),
+    (&["wrapper", "--deadline", "0s", "--", "true"], "a day is the default"),
     (&["wrapper", "--deadline", "5", "--", "true"], "write `5s` or `5ms`"),
-    (&["wrapper", "--speed", "0", "--", "true"], "a whole number from 1 to 100000"),
     (&["wrapper", "nosuchscenario", "--", "sh", "-c", "claude -p go"], "`rehang list --files` names all"),
 ];
 

@@ -1,7 +1,7 @@
 //! `rehang wrapper` with wrappers of a few words: one that waits for ever, one that lies, one that kills, one that is good.
 //!
-//! Invariant: scores and exit codes are asserted. The wrappers' own limits are seconds, the fakes' clock runs a thousand
-//! times as fast as theirs: no machine is so slow that a healthy run meets them.
+//! Invariant: scores and exit codes are asserted. All runs in virtual time but those whose name says otherwise: no machine
+//! is so slow that a healthy run meets a wrapper's limit.
 
 use std::process::{Command, Output};
 
@@ -26,7 +26,7 @@ const JSON: [&str; 2] = ["--format", "json"];
 const OPEN_PIPE: &str = "stdin/open-pipe[2.0.77]";
 
 fn open_pipe(more: &[&'static str], wrapper: &str) -> (Vec<(String, String)>, Option<i32>) {
-    let args: Vec<&str> = [OPEN_PIPE, "--speed", "1000"].iter().chain(&JSON).chain(more).copied().collect();
+    let args: Vec<&str> = [OPEN_PIPE].iter().chain(&JSON).chain(more).copied().collect();
     let out = rehang(&args, wrapper);
     (scores(&out), out.status.code())
 }
@@ -37,8 +37,7 @@ fn score<'a>(of: &'a [(String, String)], name: &str) -> &'a str {
 
 #[test]
 fn one_that_waits_for_ever_misses_the_hang() {
-    let (scores, code) =
-        open_pipe(&["--deadline", "3s", "--terminal", "pipe", "--terminal", "null"], "exec claude -p go");
+    let (scores, code) = open_pipe(&["--terminal", "pipe", "--terminal", "null"], "exec claude -p go");
     assert_eq!(score(&scores, "stdin/open-pipe[2.0.77]::pipe"), "missed", "{scores:?}");
     assert_eq!(score(&scores, "stdin/open-pipe[2.0.77]::null"), "untouched", "{scores:?}");
     assert_eq!(code, Some(3));
@@ -46,13 +45,13 @@ fn one_that_waits_for_ever_misses_the_hang() {
 
 #[test]
 fn one_that_ends_it_and_says_so_tells_the_truth() {
-    let (scores, code) = open_pipe(&["--terminal", "pipe"], "timeout 2 claude -p go");
+    let (scores, code) = open_pipe(&["--terminal", "pipe"], "timeout 600 claude -p go");
     assert_eq!((score(&scores, "stdin/open-pipe[2.0.77]::pipe"), code), ("stopped", Some(0)), "{scores:?}");
 }
 
 #[test]
 fn one_that_ends_it_and_says_that_all_went_well_lies() {
-    let (scores, code) = open_pipe(&["--terminal", "pipe"], "timeout 2 claude -p go; true");
+    let (scores, code) = open_pipe(&["--terminal", "pipe"], "timeout 600 claude -p go; true");
     assert_eq!((score(&scores, "stdin/open-pipe[2.0.77]::pipe"), code), ("wrongly", Some(1)), "{scores:?}");
 }
 
@@ -77,7 +76,7 @@ fn one_that_fails_a_healthy_run_harms() {
 #[test]
 fn a_terminal_beside_a_stdin_that_is_none_is_there_without_the_wrapper_too() {
     // its agent's editor opens the wrapper's terminal and waits: a hang, and no healthy run that is ended
-    let out = rehang(&["bash/editor", "--terminal", "tty", "--format", "json"], "timeout 2 claude -p go </dev/null");
+    let out = rehang(&["bash/editor", "--terminal", "tty", "--format", "json"], "timeout 600 claude -p go </dev/null");
     let scores = scores(&out);
     assert_eq!(score(&scores, "bash/editor::tty"), "stopped", "{scores:?}");
     assert!(scores.iter().all(|(_, score)| score != "harmed"), "{scores:?}");
@@ -109,8 +108,7 @@ fn in_virtual_time_its_own_limits_act() {
     std::fs::write(&script, TEN_MINUTES).expect("a file");
     let script = format!("exec python3 {}", script.display());
     let filter = ["bash/ignores-term", "little-loops/silent-compile", "benign/text"];
-    let clock = ["--clock", "virtual", "--terminal", "null", "--jobs", "2", "--format", "json"];
-    let args: Vec<&str> = filter.iter().chain(&clock).copied().collect();
+    let args: Vec<&str> = filter.iter().chain(&["--terminal", "null", "--format", "json"]).copied().collect();
     let out = rehang(&args, &script);
     let all = scores(&out);
     let said = String::from_utf8_lossy(&out.stderr);
@@ -127,9 +125,77 @@ fn in_virtual_time_its_own_limits_act() {
         rows.map(|row| (row["scenario"].to_string(), row["ended"].to_string())).collect()
     };
     assert_eq!(times(&out), times(&rehang(&args, &script)));
-    // a scaled clock is for the wall clock
-    let out = rehang(&["--clock", "virtual", "--speed", "60"], "claude -p go");
-    assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+    // a reader is told which limit acted, what it cost, and what to do
+    let out = rehang(&[&filter[..], &["streams[a-word", "--terminal", "null"]].concat(), &script);
+    let said = String::from_utf8_lossy(&out.stdout);
+    let limits =
+        "idle limit: 10m1s (3 of 3 ended runs); wall limit: none seen, the longest run it let go on was 26m40s";
+    assert!(said.contains(limits), "{said}");
+    assert!(said.contains("HARMED    2 × F1 long-silent-build: "), "{said}");
+    assert!(said.contains("Tell it by (F1): the command is alive"), "{said}");
+    assert!(said.lines().count() <= 40, "{said}");
+}
+
+#[test]
+fn a_hang_that_is_missed_is_told_with_who_waits_for_whom_and_what_prevents_it() {
+    let out = rehang(&[OPEN_PIPE, "--terminal", "pipe"], "claude -p go | cat");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("MISSED    "), "{said}");
+    assert!(said.contains("waits for ever (a deadlock since "), "{said}");
+    assert!(said.contains("where: ") && said.contains("cat in read waits for fd 0"), "{said}");
+    assert!(said.contains("Prevent (S1): `</dev/null`"), "{said}");
+    assert_eq!(out.status.code(), Some(3), "{said}");
+}
+
+#[test]
+fn a_cell_that_needs_too_much_real_time_is_undecided_and_blames_nobody() {
+    // a wrapper that computes for ever: virtual time flows with the processor's
+    let spins = "claude -p go & while :; do :; done";
+    let out = rehang(&["benign/no-time-at-all", "--terminal", "null", "--within", "1s", "--list"], spins);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("needed more than 1s of real time (--within)"), "{said}");
+    // one that does so only if its agent hangs
+    let once = "claude -p go & p=$!; sleep 3000; kill -0 $p 2>/dev/null || exit 0; while :; do :; done";
+    let args = ["bash/ignores-term", "--terminal", "null", "--within", "2s"];
+    let out = rehang(&args, once);
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("needed more than 2s of real time (--within); it had reached "), "{said}");
+    assert!(said.lines().last().is_some_and(|last| last.contains("0 of 1 hang ended; 1 undecided")), "{said}");
+    assert_eq!(out.status.code(), Some(0), "{said}{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn on_the_wall_clock_who_is_still_there_is_undecided() {
+    let args = [OPEN_PIPE, "--terminal", "pipe", "--clock", "wall", "--deadline", "2s"];
+    let out = rehang(&args, "exec claude -p go");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("is still there after 2s"), "{said}");
+    assert!(
+        said.lines().last().is_some_and(|last| last.ends_with("not tried on the wall clock: limits above 2s")),
+        "{said}"
+    );
+    assert_eq!(out.status.code(), Some(0), "{said}{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn where_processes_must_not_be_traced_the_wall_clock_is_named() {
+    // a tree in virtual time may not trace
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    command.args([
+        "warp",
+        "--",
+        env!("CARGO_BIN_EXE_rehang"),
+        "wrapper",
+        "benign/text",
+        "--",
+        "sh",
+        "-c",
+        "claude -p go",
+    ]);
+    command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang")).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let out = command.output().expect("rehang runs");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("cannot trace a process") && said.contains("`--clock wall`"), "{said}");
 }
 
 #[test]
@@ -182,28 +248,27 @@ const PASSES: [&str; 8] = [
     "exec gemini -o stream-json --yolo -p go",
 ];
 
-/// How many ways are tried side by side: each command waits for its deadline, and hardly computes.
-const AT_ONCE: usize = 4;
+/// How many ways are tried side by side.
+const AT_ONCE: usize = 2;
 
-fn pass_through(filters: &[&str], deadline: &str) {
+fn pass_through(filters: &[&str]) {
     std::thread::scope(|scope| {
         for wrappers in PASSES.chunks(PASSES.len() / AT_ONCE) {
-            scope.spawn(move || wrappers.iter().for_each(|wrapper| passes_through(wrapper, filters, deadline)));
+            scope.spawn(move || wrappers.iter().for_each(|wrapper| passes_through(wrapper, filters)));
         }
     });
 }
 
-fn passes_through(wrapper: &str, filters: &[&str], deadline: &str) {
-    for speed in ["20", "300"] {
-        let more = ["--speed", speed, "--deadline", deadline, "--format", "json", "--jobs", "16"];
-        let terminals = ["--terminal", "null", "--terminal", "closed"];
-        let out = rehang(&[filters, &more, &terminals].concat(), wrapper);
-        let scores = scores(&out);
-        let did: Vec<_> =
-            scores.iter().filter(|(_, score)| matches!(score.as_str(), "harmed" | "wrongly" | "stopped")).collect();
-        assert!(!scores.is_empty(), "{wrapper}: {}", String::from_utf8_lossy(&out.stderr));
-        assert!(did.is_empty(), "{wrapper} at {speed}: {did:?}");
-    }
+fn passes_through(wrapper: &str, filters: &[&str]) {
+    let more = ["--format", "json", "--terminal", "null", "--terminal", "closed"];
+    let out = rehang(&[filters, &more].concat(), wrapper);
+    let scores = scores(&out);
+    let did: Vec<_> = scores
+        .iter()
+        .filter(|(_, score)| matches!(score.as_str(), "harmed" | "wrongly" | "stopped" | "resolved"))
+        .collect();
+    assert!(!scores.is_empty(), "{wrapper}: {}", String::from_utf8_lossy(&out.stderr));
+    assert!(did.is_empty(), "{wrapper}: {did:?}");
 }
 
 #[test]
@@ -211,22 +276,19 @@ fn a_wrapper_without_logic_is_charged_with_nothing() {
     // runs that end by a limit of their agent, that leave something, whose agent refuses in the user's name
     let filters =
         ["benign/text", "bash/noisy-holder", "lifecycle/leaked", "permission/opencode-run[", "altimate/answers"];
-    pass_through(
-        &[&filters[..], &["codex/question", "codex/approval", "gemini/commands", "gemini/goes-on"]].concat(),
-        "2s",
-    );
+    pass_through(&[&filters[..], &["codex/question", "codex/approval", "gemini/commands", "gemini/goes-on"]].concat());
 }
 
 #[test]
-#[ignore = "minutes: all scenarios that fit, each until its deadline"]
+#[ignore = "minutes: all scenarios that fit"]
 fn a_wrapper_without_logic_is_charged_with_nothing_in_any_scenario() {
-    pass_through(&[], "4s");
+    pass_through(&[]);
 }
 
 #[test]
 fn a_stdin_that_stays_open_is_s1_in_rehearsal_and_the_rest_goes_on() {
     let filters = ["benign/no-time-at-all", "--terminal", "pipe", "--terminal", "null"];
-    let out = rehang(&filters, "timeout 2 opencode run go");
+    let out = rehang(&filters, "timeout 600 opencode run go");
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     let s1 = "S1: the agent waits for the end of that stdin before anything else; the wrapper ends with 124";
     assert!(said.contains(s1), "{said}{}", String::from_utf8_lossy(&out.stderr));
@@ -235,7 +297,7 @@ fn a_stdin_that_stays_open_is_s1_in_rehearsal_and_the_rest_goes_on() {
     let last = said.lines().last().unwrap_or_default();
     assert!(last.starts_with("1 of 1 hang ended; healthy runs tried up to "), "{last}");
     assert_eq!(out.status.code(), Some(0));
-    let open = rehang(&[&filters[..], &["--deadline", "2s"]].concat(), "exec opencode run go");
+    let open = rehang(&filters, "exec opencode run go");
     let said = String::from_utf8_lossy(&open.stdout).into_owned();
     assert!(said.lines().last().unwrap_or_default().starts_with("0 of 1 hang ended; "), "{said}");
     assert_eq!(open.status.code(), Some(3));

@@ -58,30 +58,34 @@ pub enum Said {
         /// The child's ordinal, from 1.
         child: Option<u32>,
     },
+    /// It wrote to its stdout. A second's further writes have no line.
+    Wrote,
     /// A fact, as in a trace.
     What(What),
 }
 
 /// The journal of one fake, open for appending.
 #[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     file: File,
-    place: String,
+    /// This fake's place: a pid and the ordinals of the children on the way.
+    pub place: String,
+    wrote_ms: u64,
 }
 
 impl Journal {
     /// The journal at a path.
-    ///
-    /// # Errors
-    /// A file that cannot be opened for appending.
     pub fn open(path: &Path, place: String) -> io::Result<Journal> {
         let file = OpenOptions::new().append(true).create(true).open(path)?;
-        Ok(Journal { file, place })
+        Ok(Journal { file, place, wrote_ms: 0 })
     }
 
-    /// This fake's place: a pid and the ordinals of the children on the way.
-    pub fn place(&self) -> &str {
-        &self.place
+    /// Records a write to stdout, at most once a second.
+    pub fn wrote(&mut self) {
+        if monotonic_ms() >= self.wrote_ms.saturating_add(1_000) {
+            self.wrote_ms = monotonic_ms();
+            self.write(Said::Wrote);
+        }
     }
 
     /// Writes a line. What cannot be written is lost: a fake does not fail for it.
@@ -106,13 +110,11 @@ pub fn monotonic_ms() -> u64 {
 /// # Errors
 /// A file that cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<Line>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
     let mut lines = Vec::new();
-    for line in BufReader::new(file.take(READ_BYTES)).split(b'\n') {
+    if !path.exists() {
+        return Ok(lines);
+    }
+    for line in BufReader::new(File::open(path)?.take(READ_BYTES)).split(b'\n') {
         if let Ok(line) = serde_json::from_slice(&line?) {
             lines.push(line);
         }

@@ -94,7 +94,7 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
         match program.resume(&mut os) {
             Next::Wait(next) => wait(&mut os, &next, speed, wakes.as_ref()),
             Next::Exit(code) => {
-                if let Some(journal) = os.journal() {
+                if let Some(journal) = &os.journal {
                     journal.write(Said::Ended(code));
                 }
                 leave(code)

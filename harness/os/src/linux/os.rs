@@ -17,7 +17,7 @@ use super::spawn::Stream;
 use crate::alone::journal::{self, Journal};
 use crate::lockstep::protocol::{Channel, Input, Key, Moved, Said, Told, TtyReads, hash};
 use crate::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Listen, Os, Programs, Read, SOCKET_WINDOW, STDOUT, Sig, Spawn, Stdio,
     TTY_QUOTA, Target, Write, tty_takes,
 };
 use rehang_processes::machine;
@@ -99,7 +99,7 @@ pub(crate) struct RealOs {
     exe: CString,
     /// Alone: how many times as fast as the wall clock its clock runs.
     speed: u32,
-    journal: Option<Journal>,
+    pub(crate) journal: Option<Journal>,
 }
 
 impl RealOs {
@@ -149,12 +149,7 @@ impl RealOs {
     pub(crate) fn runs_alone(&mut self, speed: u32, journal: Option<Journal>) {
         (self.speed, self.journal) = (speed, journal);
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let ms = since.saturating_sub(self.began.elapsed()).as_millis();
-        self.epoch_ms = u64::try_from(ms).unwrap_or(0);
-    }
-
-    pub(crate) fn journal(&self) -> Option<&Journal> {
-        self.journal.as_ref()
+        self.epoch_ms = u64::try_from(since.saturating_sub(self.began.elapsed()).as_millis()).unwrap_or(0);
     }
 
     /// Begins a resume: at this time, with this much room and this to read, and perhaps with signals.
@@ -440,6 +435,9 @@ impl Os for RealOs {
             give_up(&format!("a connection takes less than {} bytes: {written:?}", bytes.len()));
         }
         if let Write::Took(n) = written {
+            if let Some(journal) = self.journal.as_mut().filter(|_| fd == STDOUT) {
+                journal.wrote();
+            }
             match kind {
                 FdKind::Tty => {
                     self.tty_quota -= n;

@@ -23,7 +23,7 @@ impl RealOs {
         let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());
         let mut env = spawn.env;
         let number = self.kids.len() + 1;
-        env.extend(self.journal.as_ref().map(|j| (PLACE_ENV.to_owned(), format!("{}.{number}", j.place()))));
+        env.extend(self.journal.as_ref().map(|j| (PLACE_ENV.to_owned(), format!("{}.{number}", j.place))));
         (self.programs)(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
         if !exec::fits(&spawn.argv, &env) {
             return Err(Errno::TooBig);
