@@ -28,7 +28,7 @@ const LINES: [(&str, usize); 26] = [
     ("agents", 1_955),
     ("cli", 10_567),
     ("drift", 1_749),
-    ("evidence", 18_581),
+    ("evidence", 18_577),
     ("judge", 8_247),
     ("live", 5_021),
     ("logs", 12_912),

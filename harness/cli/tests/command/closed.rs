@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 const ASKS: &str = include_str!("../../../../scenarios/question/row-diff.toml");
 
 /// Calls that print, in a folder with `bad.toml`, `asks.toml`, `log.jsonl`, `t.ndjson`; `PID` is a process that waits.
-const CALLS: [&[&str]; 19] = [
+const CALLS: [&[&str]; 18] = [
     &["check", "bad.toml"],
     &["check", "asks.toml"],
     &["run", "asks.toml", "--stage", "sim", "--strategy", "none"],

@@ -330,21 +330,17 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
 
 /// The limit that a program was told for all that it does, in milliseconds (curl(1), -m and --max-time).
 fn told_limit(process: &Process) -> Option<u64> {
-    let mut args = process.args.iter().skip(1).map(String::as_str);
-    let value = match kind::program(process) {
-        "curl" => loop {
-            match args.next()? {
-                "--max-time" => break args.next()?,
-                // at the end of a group of letters too
-                arg if arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('m') => break args.next()?,
-                arg => match arg.strip_prefix("--max-time=").or_else(|| arg.strip_prefix("-m")) {
-                    Some(value) => break value,
-                    None => {}
-                },
-            }
-        },
-        _ => return None,
-    };
+    if kind::program(process) != "curl" {
+        return None;
+    }
+    let args: Vec<&str> = process.args.iter().skip(1).map(String::as_str).collect();
+    // at the end of a group of letters too
+    let is_next =
+        |arg: &str| arg == "--max-time" || arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('m');
+    let value = args.iter().enumerate().find_map(|(at, arg)| match is_next(arg) {
+        true => args.get(at + 1).copied(),
+        false => arg.strip_prefix("--max-time=").or_else(|| arg.strip_prefix("-m")),
+    })?;
     let ms = value.parse::<f64>().ok()? * 1_000.0;
     (ms.is_finite() && ms > 0.0 && ms < NO_END_MS as f64).then_some(ms as u64)
 }
