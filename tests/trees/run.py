@@ -335,7 +335,7 @@ def judge_hung(case, options, pid):
             hung_in_ms = (answer.get('diagnosis') or answer).get('hung_in_ms')
             cause = re.search(case.fields['cause'], text, re.I)
             culprit = case.fields.get('culprit')
-            named = bool(cause and not ('not' in case.fields and re.search(case.fields['not'], text))
+            named = bool(cause and verdict in case.verdicts() | {'WAITING'} and not ('not' in case.fields and re.search(case.fields['not'], text))
                          and (not culprit or re.search(culprit, text)))
             if 'certain' in case.fields and (closed or verdict == 'HUNG' and sure in ('certain', 'proved')):
                 return result('failed', said, 'false certain', said)
