@@ -84,8 +84,12 @@ pub fn lines(done: &[(&Cell, &Judged)], advice: &dyn Fn(&str, &str) -> Option<St
     let mut groups: BTreeMap<(Class, &str), Vec<(&Cell, &Judged)>> = BTreeMap::new();
     for (cell, judged) in done {
         let Some(class) = Class::of(cell, judged) else { continue };
-        // whatever the scenario is about, what is left or open is the same finding
-        let about = if class < Class::Left { cell.scenario.mechanism.as_str() } else { "" };
+        // whatever the scenario is about, what is left is the same finding, and so is what holds a wrapper without its agent
+        let about = match class {
+            Class::Missed if judged.agent_is_gone => GROUP,
+            Class::Missed | Class::Wrongly | Class::Harmed => cell.scenario.mechanism.as_str(),
+            Class::Left | Class::Open => "",
+        };
         groups.entry((class, about)).or_default().push((*cell, *judged));
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
@@ -145,16 +149,23 @@ fn where_it_waits(waits: &[Wait]) -> Option<String> {
         let known = waits.iter().find(|wait| wait.pid == *pid && wait.tid == *pid);
         known.map_or_else(|| pid.to_string(), |wait| visible(&wait.program))
     };
-    let told = |wait: &Wait| {
-        let object = wait.objects.iter().find(|object| !object.holders.is_empty()).or_else(|| wait.objects.first())?;
-        let mut holders: Vec<String> =
-            object.holders.iter().filter(|pid| Some(**pid) != own && **pid != wait.pid).map(name).collect();
+    let others = |wait: &Wait, holders: &[i32]| -> Vec<i32> {
+        holders.iter().copied().filter(|pid| Some(*pid) != own && *pid != wait.pid).collect()
+    };
+    // of a process with many threads, and of a thread with many descriptors, what another process could end
+    let mut pids: Vec<i32> = waits.iter().map(|wait| wait.pid).filter(|pid| Some(*pid) != own).collect();
+    pids.dedup();
+    let told = |pid: &i32| {
+        let threads = || waits.iter().filter(|wait| wait.pid == *pid);
+        let pairs = || threads().flat_map(|wait| wait.objects.iter().map(move |object| (wait, object)));
+        let (wait, object) =
+            pairs().find(|(wait, of)| !others(wait, &of.holders).is_empty()).or_else(|| pairs().next())?;
+        let mut holders: Vec<String> = others(wait, &object.holders).iter().map(name).collect();
         holders.dedup();
         let by = if holders.is_empty() { String::new() } else { format!(" ({})", holders.join(", ")) };
         Some(format!("{} in {} waits for {}{by}", visible(&wait.program), wait.call, visible(&object.name)))
     };
-    let mut all: Vec<String> = waits.iter().filter(|wait| Some(wait.pid) != own).filter_map(told).collect();
-    all.dedup();
+    let mut all: Vec<String> = pids.iter().filter_map(told).collect();
     let more = all.len().saturating_sub(WAITS);
     all.truncate(WAITS);
     if more > 0 {
@@ -196,6 +207,7 @@ mod tests {
     fn a_chain_of_waits_names_the_programs_and_not_rehang_s_own() {
         let waits = [
             wait(1, "rehang", "pidfd 2", &[2]),
+            Wait { tid: 9, ..wait(2, "sh", "futex 0x1", &[2]) },
             wait(2, "sh", "child 3", &[3]),
             wait(3, "tee", "fd 0 pipe:[1]", &[1, 3, 4]),
             wait(4, "server\u{1b}", "fd 9", &[]),
