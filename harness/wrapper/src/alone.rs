@@ -16,7 +16,7 @@ use rehang_scenario::text::duration;
 use rehang_scenario::{Form, Scenario, Terminal};
 use std::time::Duration;
 
-/// How much longer than twice the wrapper's run the agent is watched without it.
+/// How much longer than twice the wrapper's run, or the healthy one, the agent is watched without it.
 const BEYOND: Duration = Duration::from_secs(3_600);
 /// Reads what the agent says to the end, as a wrapper does; the agent's own code is in its journal.
 const READS: &str = "\"$0\" \"$@\" 2>&1 | cat >/dev/null";
@@ -37,7 +37,9 @@ impl Wrapper {
         // on a terminal its output is the terminal's
         let reads = (cell.agents != Terminal::Tty).then(|| ["sh", "-c", READS].map(str::to_owned));
         let command: Vec<String> = reads.into_iter().flatten().chain(call).collect();
-        let took = Duration::from_millis(with.ended_ms.saturating_sub(with.began_ms));
+        // a healthy run has at least the time that it takes by itself
+        let took = with.ended_ms.saturating_sub(with.began_ms).max(cell.baseline.ended.0);
+        let took = Duration::from_millis(took);
         let until = match with.exit {
             Some(_) => took.saturating_mul(2).saturating_add(BEYOND).min(self.deadline),
             None => self.deadline,

@@ -165,6 +165,15 @@ fn a_cell_that_needs_too_much_real_time_is_undecided_and_blames_nobody() {
 }
 
 #[test]
+fn a_healthy_run_of_four_hours_that_is_ended_after_ten_minutes_is_harmed() {
+    // without the wrapper it is watched for as long as it takes, not as long as the wrapper let it live
+    let out = rehang(&["four-hours[at]", "--terminal", "null", "--format", "json"], "timeout 600 claude -p go");
+    let scores = scores(&out);
+    assert_eq!(score(&scores, "little-loops/four-hours[at]::null"), "harmed", "{scores:?}");
+    assert_eq!(out.status.code(), Some(1));
+}
+
+#[test]
 fn on_the_wall_clock_who_is_still_there_is_undecided() {
     let args = [OPEN_PIPE, "--terminal", "pipe", "--clock", "wall", "--deadline", "2s"];
     let out = rehang(&args, "exec claude -p go");
