@@ -49,7 +49,9 @@ pub fn in_virtual_time(job: &Job, within: Duration) -> Result<Ran, WrapperError>
     let until = Duration::from_millis(job.deadline_ms);
     let ending = Warp::new(command).until(until).within(within).run().map_err(|error| match error {
         WarpError::Io(error) => WrapperError::Io(error),
-        WarpError::Start { .. } => WrapperError::Machine(error.to_string()),
+        WarpError::Start { program, error } => {
+            WrapperError::Machine(format!("{program} could not be started: {}", machine::start(&error)))
+        }
         error => WrapperError::Machine(format!(
             "{error}. Or run it on the wall clock, which needs no right to trace: `--clock wall`"
         )),

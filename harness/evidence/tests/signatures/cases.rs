@@ -269,10 +269,10 @@ pub fn all() -> Vec<Case> {
         hung("alive-after-its-result-by-its-input", "alive-after-result", "H1", "holds its standard input open", |s| {
             agent_piped(s, "claude", &["-p"], &["recorded", "ended", "epoll-stdin"]);
         }),
-        hung("command-of-an-agent-is-a-server", "never-ends", "B5", "which never does by itself", |s| {
+        hung("command-of-an-agent-is-a-server", "never-ends", "B5", "that usually does not end", |s| {
             agent(s, "opencode", &["run"], &["loop-with-child", "wait-for", "listen"]);
         }),
-        hung("command-of-an-agent-watches-files", "never-ends", "B5", "which never does by itself", |s| {
+        hung("command-of-an-agent-watches-files", "never-ends", "B5", "that usually does not end", |s| {
             agent(s, "opencode", &["run"], &["loop-with-child", "watch-files"]);
         }),
         hung("never-ends-but-by-a-signal", "never-ends", "B5", "without an end", |s| plain(s, &["wait-for", "pause"])),

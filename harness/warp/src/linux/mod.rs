@@ -28,9 +28,10 @@ use signals::{Blocked, Forwarder};
 pub fn run(warp: Warp<'_>) -> Result<Ending, Error> {
     let blocked = warp.settings.forward_signals.then(Blocked::new);
     let mask = blocked.as_ref().map(Blocked::before);
-    std::thread::scope(|scope| match scope.spawn(|| trace(warp, mask)).join() {
-        Ok(ending) => ending,
-        Err(panic) => std::panic::resume_unwind(panic),
+    std::thread::scope(|scope| {
+        let tracer = std::thread::Builder::new().spawn_scoped(scope, || trace(warp, mask));
+        let tracer = tracer.map_err(|error| Error::Start { program: "a thread that traces".to_owned(), error })?;
+        tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

@@ -410,7 +410,7 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
     let found = found.into_iter().find(|found| matches!(found.signature, "serves" | "watches" | "debugger"))?;
     let does = found.sentence;
     let name = view.name(process.pid);
-    let text = format!("{name} waits for its command to end, which never does by itself: {does}");
+    let text = format!("{name} waits for a command that usually does not end: {does}");
     let ends = format!("{}; next time, start it in the background, or with a limit", end_it(view, found.pid));
     let finding = Finding::hung(found.pid, "never-ends", "B5", text).ends(ends);
     Some(finding.because("the agent has nothing else under way: no connection to a model, no input that it waits for"))

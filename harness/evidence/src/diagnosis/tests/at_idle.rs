@@ -118,8 +118,8 @@ fn an_end_that_is_none_of_a_servers_housekeeping() {
         ("all lines", tail(&["grep", "x"])),
     ];
     expect![[r#"
-        a short timer: Hung never-ends: Claude Code (10) waits for its command to end, which never does by itself: inotifywait (11) watches files, and waits for one to change
-        a long one: Waiting never-ends: Claude Code (10) waits for its command to end, which never does by itself: inotifywait (11) watches files, and waits for one to change; it may end by a timer of its own (at most 15m)
+        a short timer: Hung never-ends: Claude Code (10) waits for a command that usually does not end: inotifywait (11) watches files, and waits for one to change
+        a long one: Waiting never-ends: Claude Code (10) waits for a command that usually does not end: inotifywait (11) watches files, and waits for one to change; it may end by a timer of its own (at most 15m)
         the first line: Waiting never-ends: tail (11) follows a file until grep (12) has found what it looks for
         without a word: Waiting never-ends: tail (11) follows a file until grep (12) has found what it looks for
         some lines: Waiting never-ends: tail (11) follows a file until sed (12) has found what it looks for
