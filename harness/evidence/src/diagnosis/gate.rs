@@ -98,13 +98,15 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
 }
 
 /// Of a process that nobody writes to: one that could, and waits for something else that goes on, or for an answer that it
-/// has asked for. It has what it has started for later, such as the filter of a report; an agent reads before it works.
+/// has asked for. It has what it has started for later, such as the filter of a report; an agent reads before it works, and
+/// who began the whole tree without a word has none for it.
 fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
     let writers = graph.edges.iter().filter(|edge| edge.from == finding.pid && edge.over != Over::Child);
     let writers = writers.filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
     let apart = |pid: &Pid| *pid != finding.pid && view.agent(*pid).is_none();
     let is_one = UNFED.contains(&finding.signature) && view.agent(finding.pid).is_none();
-    writers.filter(|_| is_one).filter(apart).find_map(|writer| {
+    let is_ours = |pid: &Pid| apart(pid) && view.after.tree.contains_key(pid);
+    writers.filter(|_| is_one).filter(is_ours).find_map(|writer| {
         let (mut seen, mut todo) = (vec![writer], vec![writer]);
         while let Some(pid) = todo.pop() {
             let asks = || rules::awaits_answer(view, view.process(pid)?);
