@@ -116,6 +116,7 @@ fn unit_of(scenario: &Scenario, control: Option<&Scenario>) -> Unit {
 const NOT_CARRIED: &[(&str, &str)] = &[
     ("altimate/nested-agent", "an agent inside another's command writes no log of its own here"),
     ("child/background-holds-streams", "the program exits; who holds its streams is in no log"),
+    ("child/holds-one-stream", "the program exits; who holds its streams is in no log"),
     ("child/exited-unread", "the program exits; that nobody reads it is in no log"),
     ("claude/stdin-held-open", "the result is there; that the process lives on is in no such log"),
     ("claude/terminal-keys", "a screen shows text, not why a session ended"),

@@ -28,7 +28,7 @@ const LINES: [(&str, usize); 26] = [
     ("agents", 1_955),
     ("cli", 10_567),
     ("drift", 1_749),
-    ("evidence", 18_577),
+    ("evidence", 18_588),
     ("judge", 8_247),
     ("live", 5_021),
     ("logs", 12_912),
@@ -45,10 +45,10 @@ const LINES: [(&str, usize); 26] = [
     ("supervise", 2_432),
     ("trace", 1_427),
     ("upstream", 2_002),
-    ("warp", 5_312),
+    ("warp", 5_313),
     ("wire", 6_008),
     ("words", 1_752),
-    ("wrapper", 2_307),
+    ("wrapper", 2_309),
 ];
 
 fn root() -> PathBuf {

@@ -47,7 +47,7 @@ const NAMES: [(&str, &[&str]); 17] = [
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 19] = [
+const MISSED: [(&str, &str, &str); 20] = [
     ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
     ("child", "sleep", "a command that prints for ever is at work"),
     ("timer", "sleep", "a program that prints for ever is at work"),
@@ -59,6 +59,7 @@ const MISSED: [(&str, &str, &str); 19] = [
     ),
     ("spin", "computing", "what computes is at work, until somebody knows better"),
     ("exit", "between-turns", "its host may send another message, as far as can be seen"),
+    ("exit", "mutual-wait", "it and its host wait for each other, which is more than that it does not exit"),
     ("exit", "terminal-person", "opencode's records do not say that a session at a terminal is over"),
     ("model", "no-connection", "the pause between two tries: opencode says so on its server alone"),
     (
@@ -104,7 +105,7 @@ const OTHERS: [(&str, &str, &str); 72] = [
     ("C2", "C6", PLAIN),
     ("C5", "B5", "of a program that was never there nothing is left to see"),
     ("C6", "B5", "the wrapper itself is looked at, and it does not read"),
-    ("C7", "H7", "its records hold the result: that it did not arrive, its reader alone knows"),
+    ("C7", "C6", "it and its host wait for each other: that its result did not arrive, its reader alone knows"),
     ("E1", "M8", "its lists of asks fail, so that nobody reads what it asks"),
     ("E1", "P1", ASKS),
     ("E1", "Q1", ASKS),

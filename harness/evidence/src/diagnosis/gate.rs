@@ -39,7 +39,10 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         }
         // a wait is none if nobody is left who could end it: each of those that are closed in waits for the others
         Verdict::Waiting | Verdict::Unknown
-            if all_closed_in && finding.signature != rules::AT_SCREEN && graph.is_closed_in(finding.pid) =>
+            if all_closed_in
+                && finding.signature != rules::AT_SCREEN
+                && graph.is_closed_in(finding.pid)
+                && !is_its_own_peer(graph, &finding) =>
         {
             let root = roots.first().copied().unwrap_or_default();
             mutual(view, graph, root, finding)
@@ -74,6 +77,12 @@ fn stands_still(view: &View<'_>, graph: &Graph) -> bool {
     closed_in
         .flat_map(|process| process.threads.iter().map(|thread| (process.pid, thread.tid)))
         .all(|(pid, tid)| view.switches(pid, tid) == 0)
+}
+
+/// Whether a process waits at a connection of its own alone: it may take it yet.
+fn is_its_own_peer(graph: &Graph, finding: &Finding) -> bool {
+    let mut edges = graph.edges.iter().filter(|edge| edge.from == finding.pid);
+    finding.signature.starts_with("peer-") && edges.all(|edge| edge.to == To::Process(finding.pid))
 }
 
 fn is_ended_by_timer(finding: &Finding) -> bool {

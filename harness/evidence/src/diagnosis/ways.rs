@@ -358,6 +358,12 @@ fn signal_of(text: &str) -> i32 {
     }
 }
 
+/// That a process has a timer too, which may be what it really waits for.
+pub fn also_a_timer(view: &View<'_>, process: &Process) -> String {
+    let timer = timer(process, &view.waits(process)).filter(|way| !way.is_of_a_screen());
+    timer.map(|way| format!(", or for {}", way.words())).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,14 +3,13 @@
 //! Invariant: a peer is silent only after the limit that the caller gave; before, it is waited for. Of several
 //! connections the one that was used last decides: clients keep others for later, and those are silent.
 
-use super::stdin::also_a_timer;
 use super::{On, Rules, Wait, agent, daemon, end_it, left, run};
 use crate::data::{Family, Pid, Process, Socket, SocketState, State, Thread, TimeLimit, Traffic};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
-use crate::diagnosis::ways::LONG_MS;
+use crate::diagnosis::ways::{LONG_MS, also_a_timer};
 use crate::kind;
 use rehang_words::text::duration;
 

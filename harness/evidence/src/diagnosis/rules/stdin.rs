@@ -42,7 +42,7 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         return Some(finding);
     }
     if is_server(view, process, &over) {
-        let timer = also_a_timer(view, process);
+        let timer = ways::also_a_timer(view, process);
         let text = format!("{} waits for requests of {}{timer}", view.name(process.pid), view.names(&over));
         return Some(Finding::waiting(process.pid, "helper", rank::SERVES, text).ends("a request"));
     }
@@ -133,18 +133,12 @@ fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Fi
     if is_open || !(kind::is_hosted(process) || kind::serves(process)) || !has_both_streams(view, process, hosts) {
         return None;
     }
-    let timer = also_a_timer(view, process);
+    let timer = ways::also_a_timer(view, process);
     let text = format!("{} waits for the next message of {}{timer}", view.name(process.pid), view.names(hosts));
     let finding =
         Finding::waiting(process.pid, "between-turns", rank::LOOP, text).ends("a message, or the end of its input");
     let finding = finding.because("both its streams are in one host's hands, and no turn is known to be open");
     Some(Finding { mechanism: Some("H7"), ..finding })
-}
-
-/// That it has a timer too, which may be what it really waits for.
-pub fn also_a_timer(view: &View<'_>, process: &Process) -> String {
-    let timer = ways::timer(process, &view.waits(process)).filter(|way| !way.is_of_a_screen());
-    timer.map(|way| format!(", or for {}", way.words())).unwrap_or_default()
 }
 
 /// A writer beside the tree that sleeps, or waits for a child that does, will go on: it is a slow producer.
