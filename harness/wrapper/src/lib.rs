@@ -439,9 +439,7 @@ impl Wrapper {
         let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
         let (score, became) = match ran.exit {
             Some(code) => (Score::Stopped, format!("ends with {code} after {after}")),
-            None if ran.still == Some(Still::Deadlock) || self.within.is_some() && self.deadline >= DAY => {
-                (Score::Missed, self.still_there(ran))
-            }
+            None if never_ends(ran.still, self.deadline) => (Score::Missed, self.still_there(ran)),
             None => (Score::Undecided, self.still_there(ran)),
         };
         Waited { score, became: format!("the wrapper {became}") }
@@ -475,17 +473,23 @@ impl Cell {
     }
 }
 
-/// The score of a wrapper that is still there. A deadlock is proved; who is there after a day in virtual time never ends,
-/// see [`DAY`]. Anything else is undecided: a limit of the wrapper may come later.
-fn still_there(baseline: &Verdict, still: Option<Still>, deadline: Duration) -> Score {
-    let is_proved = match still {
+/// Whether a wrapper that is still there never ends. A deadlock is proved; who is there after a day in virtual time never
+/// ends, see [`DAY`]. Of anything else that is not known: a limit of the wrapper may come later.
+fn never_ends(still: Option<Still>, deadline: Duration) -> bool {
+    match still {
         Some(Still::Deadlock) => true,
         Some(Still::Deadline) => deadline >= DAY,
         Some(Still::Outside | Still::OutOfTime) | None => false,
-    };
+    }
+}
+
+/// The score of a wrapper that is still there.
+fn still_there(baseline: &Verdict, still: Option<Still>, deadline: Duration) -> Score {
     match &baseline.outcome {
-        Outcome::Hung { .. } if is_proved => Score::Missed,
-        Outcome::Completed | Outcome::Stopped { .. } | Outcome::Failed { .. } if is_proved => Score::Harmed,
+        Outcome::Hung { .. } if never_ends(still, deadline) => Score::Missed,
+        Outcome::Completed | Outcome::Stopped { .. } | Outcome::Failed { .. } if never_ends(still, deadline) => {
+            Score::Harmed
+        }
         _ => Score::Undecided,
     }
 }
@@ -536,5 +540,25 @@ pub fn name_of(command: &[String]) -> String {
             .take(NAME_CHARS)
             .map(|c| if c.is_ascii_alphanumeric() || "-_.@".contains(c) { c } else { '-' })
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_waits_for_its_stdin_in_rehearsal_is_missed_only_if_that_never_ends() {
+        let score = |still, deadline| {
+            let (command, name, fakes) = (Vec::new(), String::new(), PathBuf::new());
+            let wrapper = Wrapper { command, name, deadline, within: Some(Duration::from_secs(30)), fakes };
+            wrapper.became(&Ran { still, ..Ran::default() }).score
+        };
+        for unknown in [Still::Outside, Still::OutOfTime] {
+            assert_eq!(score(Some(unknown), DAY), Score::Undecided, "{unknown:?}");
+        }
+        let hours = Duration::from_secs(6 * 3_600);
+        assert_eq!([DAY, hours].map(|time| score(Some(Still::Deadline), time)), [Score::Missed, Score::Undecided]);
+        assert_eq!(score(Some(Still::Deadlock), hours), Score::Missed);
     }
 }
