@@ -5,6 +5,7 @@
 use crate::pool::Workers;
 use rehang_fakes::registry::{BUILD, BUILD_ARG};
 use rehang_processes::machine::{self, Missing};
+use rehang_stage::threads::cores;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -53,6 +54,5 @@ pub fn fakes() -> Result<PathBuf, BinaryError> {
 /// # Errors
 /// This binary cannot be found.
 pub fn workers(jobs: Option<usize>) -> Result<Workers, BinaryError> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Workers { exe: own_binary()?, fakes: fakes()?, jobs: jobs.unwrap_or(cores) })
+    Ok(Workers { exe: own_binary()?, fakes: fakes()?, jobs: jobs.unwrap_or_else(cores) })
 }

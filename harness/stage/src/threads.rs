@@ -3,8 +3,14 @@
 //! Invariant: the calling thread works too, so all work is done even if there are no other threads; a limit of threads
 //! makes it slower and is no error.
 
+use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Builder, scope};
+use std::thread::{Builder, available_parallelism, scope};
+
+/// How many processors there are for this process; 1 if the machine does not say.
+pub fn cores() -> usize {
+    available_parallelism().map_or(1, NonZero::get)
+}
 
 /// Runs `work` on `jobs` threads at most, including the calling one; returns when all have returned.
 pub fn side_by_side(jobs: usize, work: impl Fn() + Sync) {

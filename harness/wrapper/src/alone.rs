@@ -11,7 +11,7 @@
 use crate::cell::{Ran, Still};
 use crate::{Cell, Wrapper, WrapperError};
 use rehang_judge::Outcome;
-use rehang_os::alone::journal::{Line, Said};
+use rehang_os::alone::journal::Line;
 use rehang_scenario::text::duration;
 use rehang_scenario::{Form, Scenario, Terminal};
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Wrapper {
         let reads = (cell.agents != Terminal::Tty).then(|| ["sh", "-c", READS].map(str::to_owned));
         let command: Vec<String> = reads.into_iter().flatten().chain(call).collect();
         // a healthy run has at least the time that it takes by itself
-        let took = with.ended_ms.saturating_sub(with.began_ms).max(cell.baseline.ended.0);
+        let took = with.took_ms().max(cell.baseline.ended.0);
         let took = Duration::from_millis(took);
         let until = match with.exit {
             Some(_) => took.saturating_mul(2).saturating_add(BEYOND).min(self.deadline),
@@ -50,11 +50,8 @@ impl Wrapper {
 }
 
 fn differs(baseline: &Outcome, ran: &Ran, lines: &[Line]) -> Option<String> {
-    let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
-    let code = lines.iter().filter(|line| !line.place.contains('.')).find_map(|line| match line.said {
-        Said::Ended(code) => Some(code),
-        _ => None,
-    });
+    let after = duration(ran.took_ms());
+    let code = lines.iter().find_map(Line::agents_end);
     let played = match (ran.exit, code) {
         (Some(_), Some(0)) => format!("completed after {after}"),
         (Some(_), Some(code)) => format!("ended with {code} after {after}"),
@@ -75,6 +72,7 @@ fn differs(baseline: &Outcome, ran: &Ran, lines: &[Line]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rehang_os::alone::journal::Said;
     use rehang_scenario::{BlockedOn, Proof};
 
     fn ran(exit: Option<i32>, still: Option<Still>) -> Ran {

@@ -82,6 +82,13 @@ pub struct Ran {
     pub said: String,
 }
 
+impl Ran {
+    /// How long it was there, in milliseconds.
+    pub fn took_ms(&self) -> u64 {
+        self.ended_ms.saturating_sub(self.began_ms)
+    }
+}
+
 /// Does a job from stdin; returns the exit code.
 pub fn main() -> u8 {
     let mut text = String::new();

@@ -7,7 +7,7 @@
 use crate::{Cell, Judged};
 use rehang_judge::Verdict;
 use rehang_judge::score::Score;
-use rehang_os::alone::journal::Line;
+use rehang_os::alone::journal::{Line, Said};
 use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::text::{duration, visible};
 use rehang_scenario::{Arm, Invariant};
@@ -68,7 +68,7 @@ pub fn id(cell: &Cell) -> String {
 
 /// What happens without the wrapper and with it, and the invariants that break with it.
 pub fn told(cell: &Cell, judged: &Judged) -> String {
-    let took = duration(judged.ran.ended_ms.saturating_sub(judged.ran.began_ms));
+    let took = duration(judged.ran.took_ms());
     let broken: Vec<&str> = judged.verdict.broken().into_iter().map(Invariant::name).collect();
     let broken = if broken.is_empty() { String::new() } else { format!(" — breaks {}", broken.join(", ")) };
     let with = match &judged.open {
@@ -176,10 +176,8 @@ fn where_it_waits(waits: &[Wait]) -> Option<String> {
 
 /// Whether no agent of a journal is among the threads that wait: what it left holds its wrapper.
 pub(crate) fn agent_is_gone(waits: &[Wait], journal: &[Line]) -> bool {
-    use rehang_os::alone::journal::Said;
     let is_there = |pid: u32| waits.iter().any(|wait| wait.pid == pid.cast_signed());
-    let root = |line: &&Line| !line.place.contains('.');
-    let pids = journal.iter().filter(root).filter_map(|line| match line.said {
+    let pids = journal.iter().filter(|line| line.is_of_an_agent()).filter_map(|line| match line.said {
         Said::Began { pid, .. } => Some(pid),
         _ => None,
     });

@@ -436,7 +436,7 @@ impl Wrapper {
 
     /// What became of a wrapper whose agent waited for its stdin.
     fn became(&self, ran: &Ran) -> Waited {
-        let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
+        let after = duration(ran.took_ms());
         let (score, became) = match ran.exit {
             Some(code) => (Score::Stopped, format!("ends with {code} after {after}")),
             None if never_ends(ran.still, self.deadline) => (Score::Missed, self.still_there(ran)),
@@ -447,7 +447,7 @@ impl Wrapper {
 
     /// What is known of a wrapper that has not ended, as the predicate of a sentence.
     fn still_there(&self, ran: &Ran) -> String {
-        let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
+        let after = duration(ran.took_ms());
         match ran.still {
             Some(Still::Deadlock) => format!("waits for ever (a deadlock since {after}, proved)"),
             Some(Still::Outside) => format!("waits at {after} for something that is not in virtual time"),

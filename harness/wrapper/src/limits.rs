@@ -34,16 +34,13 @@ impl Run {
     /// The run in a journal; `None` if no agent was started, or more than one. `ended`: the wrapper acted, and is blamed
     /// or credited for the end.
     pub fn of(lines: &[Line], ran: &Ran, ended: bool) -> Option<Run> {
-        let root = |line: &&Line| !line.place.contains('.');
-        let mut starts = lines.iter().filter(root).filter(|line| matches!(line.said, Said::Began { .. }));
+        let of_agents: Vec<&Line> = lines.iter().filter(|line| line.is_of_an_agent()).collect();
+        let mut starts = of_agents.iter().filter(|line| matches!(line.said, Said::Began { .. }));
         let (start, None) = (starts.next()?.ms, starts.next()) else { return None };
-        let by_itself = lines.iter().filter(root).find_map(|line| match line.said {
-            Said::Ended(code) => Some((line.ms, code)),
-            _ => None,
-        });
+        let by_itself = of_agents.iter().find_map(|line| Some((line.ms, line.agents_end()?)));
         let end = by_itself.map_or(ran.ended_ms, |(ms, _)| ms);
         let (mut last, mut bore) = (start, 0);
-        for line in lines.iter().filter(root).filter(|line| line.said == Said::Wrote && line.ms <= end) {
+        for line in of_agents.iter().filter(|line| line.said == Said::Wrote && line.ms <= end) {
             bore = bore.max(line.ms.saturating_sub(last));
             last = line.ms;
         }

@@ -120,12 +120,9 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str) -> Trace {
 /// or a process of it, started another, or says something else than the agent. What a process of the agent was ended by
 /// without a signal of its parent came from outside.
 pub fn acted(lines: &[Line], ran: &Ran) -> bool {
-    let is_root = |line: &&Line| !line.place.contains('.');
-    let began = lines.iter().filter(is_root).filter(|line| matches!(line.said, Said::Began { .. })).count();
-    let ended = lines.iter().filter(is_root).find_map(|line| match line.said {
-        Said::Ended(code) => Some(i32::from(code)),
-        _ => None,
-    });
+    let is_start = |line: &&Line| line.is_of_an_agent() && matches!(line.said, Said::Began { .. });
+    let began = lines.iter().filter(is_start).count();
+    let ended = lines.iter().find_map(Line::agents_end).map(i32::from);
     let signalled = |place: &str, child: u32| {
         let own = format!("{place}.{child}");
         lines.iter().any(|line| match line.said {

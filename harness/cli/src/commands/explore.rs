@@ -18,7 +18,7 @@ use rehang_scenario::{Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
 use rehang_search::side_by_side::{Found, ROUND};
 use rehang_search::{CaseError, Finding, SideBySide, cover, file};
-use rehang_stage::threads::in_parallel;
+use rehang_stage::threads::{cores, in_parallel};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -153,8 +153,7 @@ impl Explore {
     }
 
     fn jobs(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.jobs.unwrap_or(cores)
+        self.jobs.unwrap_or_else(cores)
     }
 
     /// How much of the time is kept to make these findings small.

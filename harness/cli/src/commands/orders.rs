@@ -16,6 +16,7 @@ use rehang_scenario::text::{counted, duration, took};
 use rehang_scenario::{Expect, Stage};
 use rehang_search::orders::{Found, Inevitable, Limits, ORDERS};
 use rehang_stage::LATE;
+use rehang_stage::threads::cores;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Mutex;
@@ -104,8 +105,7 @@ pub fn explored(groups: &[Group], limits: Limits, jobs: Option<usize>) -> (Vec<C
         bar.set_style(style);
     }
     let (began, line_at) = (Instant::now(), Mutex::new(LINE_EVERY));
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let cells = run(groups, limits, jobs.unwrap_or(cores), &|id| {
+    let cells = run(groups, limits, jobs.unwrap_or_else(cores), &|id| {
         bar.inc(1);
         bar.set_message(id.to_owned());
         let mut line_at = line_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -15,6 +15,7 @@ use rehang_agents::{Progress, Version};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
 use rehang_scenario::text::{suggest, unknown};
+use rehang_stage::threads::cores;
 use rehang_upstream::agents;
 use rehang_upstream::baseline::compare;
 use rehang_upstream::plan::{self, Cell};
@@ -115,7 +116,7 @@ pub struct Upstream {
 
 /// The default number of runs at once: two per core, since a hang takes no core.
 pub fn default_jobs() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from)
+    2 * cores()
 }
 
 impl Upstream {

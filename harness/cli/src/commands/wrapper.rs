@@ -20,7 +20,7 @@ use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, unknown};
 use rehang_scenario::{Arm, Proof, Scenario, Span, Style, Terminal};
-use rehang_stage::threads::side_by_side;
+use rehang_stage::threads::{cores, side_by_side};
 use rehang_wrapper::findings::{self, id, told};
 use rehang_wrapper::summary::Summary;
 use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
@@ -201,7 +201,6 @@ impl Wrapper {
         let goes_on = |cell: &Cell| matches!(cell.baseline.outcome, Outcome::Hung { proof: Proof::Lasso, .. });
         let mut order: Vec<(usize, &Cell)> = cells.iter().enumerate().collect();
         order.sort_by_key(|(_, cell)| !goes_on(cell));
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let jobs = self.jobs.unwrap_or_else(|| if tested.within.is_some() { cores() } else { 8 });
         side_by_side(jobs.clamp(1, cells.len()), || {
             while let Some(&(at, cell)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -260,7 +259,7 @@ impl Wrapper {
                 }
                 crate::report::Format::Human => {}
                 crate::report::Format::Json => {
-                    let wall_us = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms).saturating_mul(1_000);
+                    let wall_us = judged.ran.took_ms().saturating_mul(1_000);
                     let mut row = Row::new(&judged.facts, &judged.verdict, judged.sha256(), wall_us, !is_bad);
                     if cell.arm == Arm::Control {
                         row.scenario.push_str("::control");

@@ -64,6 +64,21 @@ pub enum Said {
     What(What),
 }
 
+impl Line {
+    /// Whether it is of a fake that an agent's caller started, and not of a process of that fake.
+    pub fn is_of_an_agent(&self) -> bool {
+        !self.place.contains('.')
+    }
+
+    /// The code with which such a fake ended, if that is what it says.
+    pub fn agents_end(&self) -> Option<u8> {
+        match self.said {
+            Said::Ended(code) if self.is_of_an_agent() => Some(code),
+            _ => None,
+        }
+    }
+}
+
 /// The journal of one fake, open for appending.
 #[derive(Debug)]
 pub(crate) struct Journal {
