@@ -70,12 +70,14 @@ impl Evidence {
         create(&self.folder.join("why.json"))?.write_all(format!("{why:#}\n").as_bytes())?;
         Ok(&self.folder)
     }
+}
 
-    /// Masks the output after the run, or removes the folder if nothing of it must stay. Output that cannot be masked is
-    /// removed.
-    pub fn close(self) {
-        for ((mut file, _), name) in self.logs.into_iter().zip(["stdout", "stderr"]) {
-            let is_kept = self.stays && self.mask.is_none_or(|mask| mask_file(&mut file, mask).is_ok());
+/// However the run ended: masks the output, or removes the folder if nothing of it must stay. Output that cannot be masked
+/// is removed.
+impl Drop for Evidence {
+    fn drop(&mut self) {
+        for ((file, _), name) in self.logs.iter_mut().zip(["stdout", "stderr"]) {
+            let is_kept = self.stays && self.mask.is_none_or(|mask| mask_file(file, mask).is_ok());
             if !is_kept {
                 let _ = std::fs::remove_file(self.folder.join(name));
             }
@@ -136,7 +138,7 @@ mod tests {
         evidence.output(0, b"said hun");
         evidence.output(0, b"ter2");
         evidence.keep(serde_json::json!({ "args": ["-p", "hunter2"] })).unwrap();
-        evidence.close();
+        drop(evidence);
         assert_eq!((mode(&folder), mode(&all.path().join("deep"))), (0o700, 0o700));
         assert_eq!(["stdout", "stderr", "why.json"].map(|name| mode(&folder.join(name))), [0o600; 3]);
         assert_eq!(std::fs::read_to_string(folder.join("stdout")).unwrap(), "said ***");

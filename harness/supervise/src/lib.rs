@@ -145,7 +145,6 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let run = match start::start(&order.argv, mask) {
         Ok(run) => run,
         Err(error) => {
-            evidence.close();
             return Err(match machine::remedy_of_start(&error) {
                 Some(remedy) => SuperviseError::Machine(format!("{program} could not be started: {error}; {remedy}")),
                 None => SuperviseError::Start { program, error },
@@ -662,7 +661,6 @@ impl Supervisor {
         let reason = Some(format!("{verb} after {after}: {}{who}", meaning.what));
         let report = Report { code: meaning.code, reason, evidence: Some(evidence), left };
         self.tell_end(Some(meaning.by), &report, names);
-        self.evidence.close();
         Ok(report)
     }
 
@@ -672,7 +670,6 @@ impl Supervisor {
         let (reason, evidence) = self.dry_report();
         let report = Report { code, reason, evidence, left: Vec::new() };
         self.tell_end(None, &report, Vec::new());
-        self.evidence.close();
         report
     }
 
