@@ -12,55 +12,53 @@ pub struct Kind {
     pub title: &'static str,
     /// The name of its program.
     pub name: &'static str,
-    /// Programs and scripts that are it, as words.
-    programs: &'static str,
+    /// Programs and scripts that are it.
+    programs: &'static [&'static str],
     /// The npm package whose files are it.
     package: &'static str,
-    /// Arguments, as words, that mean that it runs without a person: its task was given on the command line.
-    headless: &'static str,
+    /// Arguments that mean that it runs without a person: its task was given on the command line.
+    headless: &'static [&'static str],
 }
 
 /// The agents whose arguments and packages were seen in releases of 2025 and 2026.
+#[rustfmt::skip]
 const KINDS: [Kind; 25] = [
-    kind("opencode", "opencode", "opencode fake-opencode", "opencode", "run"),
-    kind(
-        "Claude Code",
-        "claude",
-        "claude fake-claude",
-        "@anthropic-ai/claude-code",
-        "-p --print --input-format --output-format",
-    ),
-    kind("Codex", "codex", "codex fake-codex", "@openai/codex", "exec e"),
-    kind("Gemini CLI", "gemini", "gemini fake-gemini", "@google/gemini-cli", "-p --prompt"),
-    kind("Qwen Code", "qwen", "qwen", "@qwen-code/qwen-code", "-p --prompt"),
-    kind("Copilot CLI", "copilot", "copilot", "@github/copilot", "-p --prompt"),
-    kind("aider", "aider", "aider", "aider", "-m --message"),
-    kind("goose", "goose", "goose", "goose", "run"),
-    kind("Crush", "crush", "crush", "@charmland/crush", "run"),
-    kind("altimate-code", "altimate", "altimate altimate-code fake-altimate", "altimate-code", "run"),
-    kind("PawWork", "pawwork", "pawwork fake-pawwork", "pawwork", "run"),
-    kind("Cursor CLI", "cursor", "cursor-agent", "", "-p --print"),
-    kind("Kimi CLI", "kimi", "kimi kimi-cli kimi-code", "@moonshot-ai/kimi-code", "-p --print --prompt"),
-    kind("Antigravity CLI", "agy", "agy antigravity", "", "-p --print --prompt"),
-    kind("Amp", "amp", "amp", "@sourcegraph/amp", "-x --execute"),
-    kind("Droid", "droid", "droid", "", "exec"),
-    kind("Auggie", "auggie", "auggie", "@augmentcode/auggie", "-p --print"),
-    kind("Kiro CLI", "kiro", "kiro-cli kiro-cli-chat", "", "--no-interactive"),
-    kind("Cline", "cline", "cline", "cline", "-y --yolo task"),
-    kind("iFlow CLI", "iflow", "iflow", "@iflow-ai/iflow-cli", "-p --prompt"),
-    kind("CodeBuddy", "codebuddy", "codebuddy", "@tencent-ai/codebuddy-code", "-p --print"),
-    kind("OpenHands", "openhands", "openhands", "", "--headless -t --task"),
-    kind("Mistral Vibe", "vibe", "vibe vibe-acp", "", "-p --prompt"),
-    kind("Junie", "junie", "junie", "", "--task"),
-    kind("Trae Agent", "trae", "trae-cli", "", "run"),
+    // title, name, programs, package, headless
+    kind("opencode", "opencode", &["opencode", "fake-opencode"], "opencode", &["run"]),
+    kind("Claude Code", "claude", &["claude", "fake-claude"], "@anthropic-ai/claude-code",
+        &["-p", "--print", "--input-format", "--output-format"]),
+    kind("Codex", "codex", &["codex", "fake-codex"], "@openai/codex", &["exec", "e"]),
+    kind("Gemini CLI", "gemini", &["gemini", "fake-gemini"], "@google/gemini-cli", &["-p", "--prompt"]),
+    kind("Qwen Code", "qwen", &["qwen"], "@qwen-code/qwen-code", &["-p", "--prompt"]),
+    kind("Copilot CLI", "copilot", &["copilot"], "@github/copilot", &["-p", "--prompt"]),
+    kind("aider", "aider", &["aider"], "aider", &["-m", "--message"]),
+    kind("goose", "goose", &["goose"], "goose", &["run"]),
+    kind("Crush", "crush", &["crush"], "@charmland/crush", &["run"]),
+    kind("altimate-code", "altimate", &["altimate", "altimate-code", "fake-altimate"], "altimate-code", &["run"]),
+    kind("PawWork", "pawwork", &["pawwork", "fake-pawwork"], "pawwork", &["run"]),
+    kind("Cursor CLI", "cursor", &["cursor-agent"], "", &["-p", "--print"]),
+    kind("Kimi CLI", "kimi", &["kimi", "kimi-cli", "kimi-code"], "@moonshot-ai/kimi-code",
+        &["-p", "--print", "--prompt"]),
+    kind("Antigravity CLI", "agy", &["agy", "antigravity"], "", &["-p", "--print", "--prompt"]),
+    kind("Amp", "amp", &["amp"], "@sourcegraph/amp", &["-x", "--execute"]),
+    kind("Droid", "droid", &["droid"], "", &["exec"]),
+    kind("Auggie", "auggie", &["auggie"], "@augmentcode/auggie", &["-p", "--print"]),
+    kind("Kiro CLI", "kiro", &["kiro-cli", "kiro-cli-chat"], "", &["--no-interactive"]),
+    kind("Cline", "cline", &["cline"], "cline", &["-y", "--yolo", "task"]),
+    kind("iFlow CLI", "iflow", &["iflow"], "@iflow-ai/iflow-cli", &["-p", "--prompt"]),
+    kind("CodeBuddy", "codebuddy", &["codebuddy"], "@tencent-ai/codebuddy-code", &["-p", "--print"]),
+    kind("OpenHands", "openhands", &["openhands"], "", &["--headless", "-t", "--task"]),
+    kind("Mistral Vibe", "vibe", &["vibe", "vibe-acp"], "", &["-p", "--prompt"]),
+    kind("Junie", "junie", &["junie"], "", &["--task"]),
+    kind("Trae Agent", "trae", &["trae-cli"], "", &["run"]),
 ];
 
 const fn kind(
     title: &'static str,
     name: &'static str,
-    programs: &'static str,
+    programs: &'static [&'static str],
     package: &'static str,
-    headless: &'static str,
+    headless: &'static [&'static str],
 ) -> Kind {
     Kind { title, name, programs, package, headless }
 }
@@ -82,7 +80,7 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
     let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
     let stems = [program, exe, comm, script.map(|path| stem(path))];
     KINDS.iter().find(|kind| {
-        let named = stems.iter().flatten().any(|stem| kind.programs.split(' ').any(|name| name == *stem));
+        let named = stems.iter().flatten().any(|stem| kind.programs.contains(stem));
         let packaged = !kind.package.is_empty()
             && script.is_some_and(|path| {
                 path.contains("node_modules/") && path.contains(&format!("node_modules/{}/", kind.package))
@@ -97,7 +95,7 @@ pub fn headless(kind: &Kind, process: &Process) -> bool {
         .args
         .iter()
         .skip(1)
-        .any(|arg| kind.headless.split(' ').any(|word| arg == word || arg.starts_with(&format!("{word}="))))
+        .any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
 }
 
 /// Whether it was started by a host that sends it messages on its standard input (Claude Code).

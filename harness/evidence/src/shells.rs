@@ -5,6 +5,8 @@
 use crate::data::Process;
 use crate::kind::stem;
 
+/// Shells in which people and agents work.
+pub const COMMON: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
 /// POSIX shells and fish.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish"];
 /// Programs whose manuals say that they run another command: of coreutils, util-linux, procps, sudo, npm, pnpm, yarn, bun

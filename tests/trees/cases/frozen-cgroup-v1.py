@@ -1,7 +1,7 @@
 # truth: hung
 # cause: frozen|freez|thaw
 # needs: root /sys/fs/cgroup/freezer/cgroup.procs node
-# later: 15 whoever has frozen it may thaw it
+# later: 15 the one who froze it may thaw it
 # about: a sandbox was paused: its processes are in a frozen control group (cgroup-v1/freezer-subsystem)
 import os
 import sys

@@ -5,7 +5,7 @@
 //! hung; a finding is certain only if the wait-for graph has its process closed in.
 
 use super::finding::{Finding, rank};
-use super::graph::{Graph, Life, Over, To};
+use super::graph::{Edge, Graph, Life, Over, To};
 use super::rules::{self, end_it};
 use super::view::View;
 use super::ways::{self, Way};
@@ -14,9 +14,12 @@ use crate::data::{Alarms, Pid, Signals};
 
 /// Hangs that a timer of the process's own would end. A loop that an agent runs has timers of its screen and of its
 /// connections; what it says of itself, and what its records say, does not end by those.
-const ENDED_BY_TIMER: &str = "stdin-open mutual-wait mutual-pipe own-pipe stdout-undrained stderr-undrained tty-unread tty-read \
-    pager editor editor-on-stderr file-lock thread-deadlock fifo-open never-ends server-mute owes-answer \
-    stray-holds-pipe";
+#[rustfmt::skip]
+const ENDED_BY_TIMER: [&str; 18] = [
+    "stdin-open", "mutual-wait", "mutual-pipe", "own-pipe", "stdout-undrained", "stderr-undrained", "tty-unread",
+    "tty-read", "pager", "editor", "editor-on-stderr", "file-lock", "thread-deadlock", "fifo-open", "never-ends",
+    "server-mute", "owes-answer", "stray-holds-pipe",
+];
 /// Hangs of a process to which another one does not write, and which would go on once that one does.
 const UNFED: [&str; 2] = ["stdin-open", "tty-read"];
 /// A timer of a program that serves or follows which is no longer than this is of its housekeeping: Node.js looks at its
@@ -85,13 +88,9 @@ fn is_its_own_peer(graph: &Graph, finding: &Finding) -> bool {
     finding.signature.starts_with("peer-") && edges.all(|edge| edge.to == To::Process(finding.pid))
 }
 
-fn is_ended_by_timer(finding: &Finding) -> bool {
-    ENDED_BY_TIMER.split_ascii_whitespace().any(|signature| signature == finding.signature)
-}
-
 /// The first way of the process's own that comes soon, if such a way ends this kind of hang.
 fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| is_ended_by_timer(finding))?;
+    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
     let is_agent = view.agent(finding.pid).is_some();
     // a package manager's own timers are of its progress and its news, not of its questions
     let program = crate::kind::program(process);
@@ -110,37 +109,29 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
 /// has asked for. It has what it has started for later, such as the filter of a report; an agent reads before it works, and
 /// who began the whole tree without a word has none for it.
 fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
+    if !UNFED.contains(&finding.signature) || view.agent(finding.pid).is_some() {
+        return None;
+    }
+    let to = |edge: &Edge| if let To::Process(pid) = edge.to { Some(pid) } else { None };
+    let apart = |pid: Pid| pid != finding.pid && view.agent(pid).is_none();
+    let goes_on = |pid: Pid| {
+        let asks = || rules::awaits_answer(view, view.process(pid)?);
+        let lives = graph.node(pid).filter(|node| node.life == Life::Alive).map(|node| node.why.clone());
+        lives.or_else(asks)
+    };
     let writers = graph.edges.iter().filter(|edge| edge.from == finding.pid && edge.over != Over::Child);
-    let writers = writers.filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
-    let apart = |pid: &Pid| *pid != finding.pid && view.agent(*pid).is_none();
-    let is_one = UNFED.contains(&finding.signature) && view.agent(finding.pid).is_none();
-    let is_ours = |pid: &Pid| apart(pid) && view.after.tree.contains_key(pid);
-    writers.filter(|_| is_one).filter(is_ours).find_map(|writer| {
-        let (mut seen, mut todo) = (vec![writer], vec![writer]);
-        while let Some(pid) = todo.pop() {
-            let asks = || rules::awaits_answer(view, view.process(pid)?);
-            let lives = graph.node(pid).filter(|node| node.life == Life::Alive).map(|node| node.why.clone());
-            if let Some(why) = lives.or_else(asks) {
-                let through =
-                    if pid == writer { String::new() } else { format!(" waits for {}, which", view.name(pid)) };
-                return Some(Way { what: format!("{}, which{through} {why}", view.name(writer)), left_ms: None });
-            }
-            let next = graph.edges.iter().filter(|edge| edge.from == pid);
-            let next = next.filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
-            for pid in next.filter(apart) {
-                if !seen.contains(&pid) {
-                    seen.push(pid);
-                    todo.push(pid);
-                }
-            }
-        }
-        None
+    let writers = writers.filter_map(to).filter(|pid| apart(*pid) && view.after.tree.contains_key(pid));
+    writers.into_iter().find_map(|writer| {
+        let others = graph.edges_through(writer, apart).into_iter().filter_map(to).filter(|pid| apart(*pid));
+        let (pid, why) = std::iter::once(writer).chain(others).find_map(|pid| Some((pid, goes_on(pid)?)))?;
+        let through = if pid == writer { String::new() } else { format!(" waits for {}, which", view.name(pid)) };
+        Some(Way { what: format!("{}, which{through} {why}", view.name(writer)), left_ms: None })
     })
 }
 
 /// An alarm that some process of this machine does not handle: it may be this one's, which it would end.
 fn alarm(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| is_ended_by_timer(finding))?;
+    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
     let signals = &process.signals;
     let deaf = Signals::has(signals.ignored | signals.blocked | signals.caught, libc::SIGALRM);
     let may = view.after.alarms == Alarms::Unhandled && !deaf;

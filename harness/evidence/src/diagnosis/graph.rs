@@ -151,12 +151,18 @@ impl Graph {
 
     /// What a process waits for, and those that it waits for, nearest first.
     pub fn edges_from(&self, pid: Pid) -> Vec<&Edge> {
+        self.edges_through(pid, |_| true)
+    }
+
+    /// The same, of those processes alone through which a path may lead.
+    pub fn edges_through(&self, pid: Pid, may_lead: impl Fn(Pid) -> bool) -> Vec<&Edge> {
         let (mut seen, mut todo, mut found) = (BTreeSet::from([pid]), vec![pid], Vec::new());
         while !todo.is_empty() {
             let mut next = Vec::new();
             for edge in todo.iter().flat_map(|from| self.edges.iter().filter(move |edge| edge.from == *from)) {
                 found.push(edge);
                 if let To::Process(to) = edge.to
+                    && may_lead(to)
                     && seen.insert(to)
                 {
                     next.push(to);

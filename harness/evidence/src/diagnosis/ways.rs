@@ -18,7 +18,8 @@ pub const LONG_MS: u64 = 65 * 60_000;
 const OF_A_SCREEN_MS: u64 = 5_000;
 /// A process that handles this many signals has a runtime that handles them all (Go), and waits for none of them.
 const ALL_SIGNALS: usize = 40;
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"];
+/// Shells, and the program that many small machines have as theirs.
+pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"];
 
 /// A way.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -65,7 +65,7 @@ impl Table {
             }
             match self.link(fd, |link| see(fd, link)) {
                 Ok(seen) => seen,
-                // whoever asks may read none of its process
+                // the reader may see nothing of this process
                 Err(Errno::ACCESS | Errno::PERM) => {
                     whole = false;
                     ControlFlow::Break(())

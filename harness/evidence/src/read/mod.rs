@@ -415,6 +415,7 @@ impl Around<'_> {
         self.snapshot.unread += u32::from(is_cut);
     }
 }
+
 /// Finds out which processes around the tree share something with one that is out of sight: `others` are the pipes and
 /// sockets of those.
 fn unseen(snapshot: &mut Snapshot, all: &All, others: &BTreeSet<u64>) {

@@ -25,10 +25,14 @@ const MAX_LINKS: usize = 40;
 const MAX_PATH: usize = 4096;
 
 /// File systems that this machine's kernel answers for alone; the names are those of /proc/filesystems.
-const LOCAL: &str = "\
-    aufs bcachefs binder binfmt_misc bpf btrfs cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs efivarfs \
-    erofs exfat ext2 ext3 ext4 f2fs fusectl hfsplus hugetlbfs iso9660 jfs mqueue nilfs2 nsfs ntfs3 overlay proc \
-    pstore ramfs reiserfs rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs tracefs vfat xfs zfs";
+#[rustfmt::skip]
+const LOCAL: [&str; 45] = [
+    "aufs", "bcachefs", "binder", "binfmt_misc", "bpf", "btrfs", "cgroup", "cgroup2", "configfs", "cramfs",
+    "debugfs", "devpts", "devtmpfs", "efivarfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fusectl",
+    "hfsplus", "hugetlbfs", "iso9660", "jfs", "mqueue", "nilfs2", "nsfs", "ntfs3", "overlay", "proc", "pstore",
+    "ramfs", "reiserfs", "rootfs", "rpc_pipefs", "securityfs", "selinuxfs", "squashfs", "sysfs", "tmpfs",
+    "tracefs", "vfat", "xfs", "zfs",
+];
 
 /// Who answers for a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +50,7 @@ impl Answers {
         match kind {
             "fuse" | "fuseblk" | "virtiofs" => Answers::Fuse,
             _ if kind.starts_with("fuse.") => Answers::Fuse,
-            _ if LOCAL.split(' ').any(|local| local == kind) => Answers::Kernel,
+            _ if LOCAL.contains(&kind) => Answers::Kernel,
             _ => Answers::Server,
         }
     }

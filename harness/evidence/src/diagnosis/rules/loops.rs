@@ -7,11 +7,10 @@ use crate::data::{Pid, Process, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
-use crate::diagnosis::ways::LONG_MS;
+use crate::diagnosis::ways::{LONG_MS, SHELLS};
 use crate::kind;
 use rehang_words::text::duration;
 
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"];
 /// The most characters of a script that are quoted.
 const MAX_SCRIPT: usize = 80;
 

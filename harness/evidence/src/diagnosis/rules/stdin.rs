@@ -10,6 +10,7 @@ use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
 use crate::kind;
+use crate::shells::COMMON;
 use rehang_words::text::duration;
 
 /// A wait for standard input.
@@ -94,10 +95,14 @@ fn is_mute(view: &View<'_>, writer: Pid) -> bool {
 
 /// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
 /// servers.
-const READERS: &str = "cat grep egrep fgrep rg sed awk gawk mawk head tail sort uniq wc tr cut tee xargs jq yq bc dc patch \
-    ssh scp sftp sudo su passwd bash sh dash zsh ksh fish git gh npm npx yarn pnpm psql mysql sqlite3 \
-    openssl gpg unzip rm cp mv apt apt-get dpkg terraform base64 sha256sum md5sum more";
-const SHELLS: [&str; 6] = ["bash", "sh", "dash", "zsh", "ksh", "fish"];
+#[rustfmt::skip]
+const READERS: [&str; 58] = [
+    "cat", "grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "mawk", "head", "tail", "sort", "uniq", "wc",
+    "tr", "cut", "tee", "xargs", "jq", "yq", "bc", "dc", "patch", "ssh", "scp", "sftp", "sudo", "su", "passwd",
+    "bash", "sh", "dash", "zsh", "ksh", "fish", "git", "gh", "npm", "npx", "yarn", "pnpm", "psql", "mysql",
+    "sqlite3", "openssl", "gpg", "unzip", "rm", "cp", "mv", "apt", "apt-get", "dpkg", "terraform", "base64",
+    "sha256sum", "md5sum", "more",
+];
 
 /// Whether a process waits on its standard input for requests by design: its name says so, or both its streams lead to one
 /// host, and it is none of the programs that read to an end.
@@ -114,9 +119,8 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     let is_code = process.args.get(1).is_some_and(|arg| ["-c", "-e", "-"].contains(&arg.as_str()));
     let by_shell = view
         .process(process.ppid)
-        .is_some_and(|parent| !hosts.contains(&parent.pid) && SHELLS.contains(&kind::program(parent)));
-    let reads = READERS.split_ascii_whitespace().any(|reader| reader == program || reader == process.comm);
-    !(reads || is_code || by_shell)
+        .is_some_and(|parent| !hosts.contains(&parent.pid) && COMMON.contains(&kind::program(parent)));
+    !(READERS.contains(&program) || READERS.contains(&process.comm.as_str()) || is_code || by_shell)
 }
 
 /// Whether one process holds the other ends of both its standard input and its standard output.

@@ -7,10 +7,9 @@ use crate::data::{Descriptor, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::shells::COMMON;
 use crate::{kind, tools};
 use rehang_words::prompt::{self, WaitsAt};
-
-const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
 
 /// Whether a process is an editor.
 pub fn is_editor(process: &Process) -> bool {
@@ -27,7 +26,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         [] => format!("the terminal {path}"),
         masters => format!("the terminal {path} (whose keys come from {})", view.names(masters)),
     };
-    if SHELLS.contains(&process.comm.as_str())
+    if COMMON.contains(&process.comm.as_str())
         && process.args.iter().skip(1).all(|arg| arg.starts_with('-') && arg != "-c")
     {
         let text = format!("{name} waits for a command at {at}");
