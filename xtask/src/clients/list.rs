@@ -174,7 +174,6 @@ pub const CLIENTS: [Client; 13] = [
         rows: &[Row {
             argument: "wraps",
             terminal: "null",
-
             about: "Its limits: an hour for a command, five minutes after the end of its streams.",
         }],
     },
@@ -189,7 +188,6 @@ pub const CLIENTS: [Client; 13] = [
         rows: &[Row {
             argument: "go",
             terminal: "null",
-
             about: "Its limit: four hours for a loop. The npm package @ralph-orchestrator/ralph-cli fetches the same \
                     program with an install script.",
         }],
