@@ -1,7 +1,7 @@
 # truth: hung
 # cause: lock|stopped
 # culprit: stopped|SIGCONT|-CONT|holds
-# later: 15 whoever has stopped it may let it go on
+# later: 15 the one who stopped it may let it go on
 # about: a package tool waits for a record lock; the process that has it was stopped by a signal (fcntl(2), signal(7))
 from lib import tree
 tree.show('''

@@ -1,6 +1,6 @@
 # truth: hung
 # cause: stop
-# later: 15 whoever has stopped it may let it go on
+# later: 15 the one who stopped it may let it go on
 # about: a producer blocks in a full socket of a broker, whose consumer a signal has stopped (socket(7), SO_SNDBUF)
 from lib import tree
 tree.show('''

@@ -1,7 +1,7 @@
 # truth: hung
 # cause: stop|trac
 # needs: strace
-# later: 15 whoever has stopped it may let it go on
+# later: 15 the one who stopped it may let it go on
 # about: a command waits in its next event for a tracer that a signal has stopped (ptrace(2))
 . "${0%/*}/lib/tree.sh"
 strace -f -o trace sh -c 'while :; do read line <in; done' &
