@@ -34,6 +34,8 @@ FIELDS = {'truth', 'verdict', 'cause', 'culprit', 'needs', 'brief', 'about', 'th
           'later'}
 # How long a case may take to reach its state, a hung tree to be called so, and a healthy one to end; seconds.
 READY, NAMED, END = 120, 75, 240
+# How much real time a tree has in virtual time; seconds.
+WARP = 120
 # How long a hung tree is looked at for the verdict HUNG where another one is right as well; seconds.
 HUNG = 10
 LOOKS = (0, 1, 4)
@@ -250,6 +252,8 @@ class Result:
         self.named = self.is_hung = False
         # and after how many milliseconds it counts as hung, where it was not
         self.hung_in_ms = None
+        # what was said in virtual time, and what became of each process
+        self.looks = []
 
 
 def ask(rehang, pid, args):
@@ -386,6 +390,42 @@ def judge_supervise(case, options):
         tree.end()
 
 
+def judge_warp(case, options):
+    """In virtual time every process of the tree is looked at again and again; how the run ends says which looks were true."""
+    with tempfile.NamedTemporaryFile(suffix='.json') as report:
+        tree = Tree(case, (options.rehang, 'warp', '--looks', str(options.warp), '--within', f'{WARP}s', '--json', report.name, '--'))
+        try:
+            try:
+                code = tree.run.wait(WARP + END)
+            except subprocess.TimeoutExpired:
+                return Result(case, 'failed', 'rehang warp does not end', 'error')
+            ready = re.search(r'^ready (\d+)', tree.output('stdout'), re.M)
+            last = ' / '.join(tree.output('stderr').strip().splitlines()[-3:])[-400:]
+            try:
+                end = json.loads(Path(report.name).read_text())
+            except ValueError:
+                return Result(case, 'failed', f'exit code {code}: {last}', 'error')
+        finally:
+            tree.end()
+    looks = end['looks']
+    tell = lambda look: f'{look["at_seconds"]:.0f} s: {look["program"]}: {look["verdict"].upper()} {look["sure"]}: {look["sentence"]}'  # noqa: E731
+    false = [look for look in looks if look['is_false']]
+    proved = [look for look in looks if look['truth'] == 'hung' and ready and look['pid'] == int(ready[1])]
+    said = f'{end["verdict"]} at {end["virtual_seconds"]:.0f} s'
+    if not ready:
+        result = Result(case, 'failed', f'never ready in virtual time: {said}; {last}', 'not fit')
+    elif false and 'unseen' not in case.fields:
+        result = Result(case, 'failed', f'{said}; {len(false)} false: {tell(false[0])}', 'false HUNG')
+    elif case.truth == 'healthy' and case.fields.get('then', '').startswith('ends') and end['verdict'] != 'exited':
+        result = Result(case, 'failed', f'{said}; {last}', 'not fit')
+    elif case.truth == 'hung' and proved and proved[-1]['verdict'] != 'hung':
+        result = Result(case, 'failed', f'{said}, proved; {tell(proved[-1])}', 'missed')
+    else:
+        result = Result(case, 'passed', said=f'{said}, {len(looks)} looks')
+    result.looks = looks
+    return result
+
+
 def judge_case(case, options):
     """Checks a case itself: it gets ready; a hung tree does not move, and a healthy one ends when its event comes."""
     then = case.fields.get('then', '')
@@ -503,7 +543,7 @@ def close(results, options):
                 f.write(f'{result.case.name}\t{result.case.truth}\t{fault}\t{result.said or result.text}\n')
     failed = [r for r in results if r.kind == 'failed']
     for fault in ('false HUNG', 'false certain', 'ended a healthy run', 'missed', 'missed cause', 'missed culprit',
-                  'wrong verdict', 'error', 'case'):
+                  'wrong verdict', 'error', 'case', 'not fit'):
         names = sorted(r.case.name for r in failed if r.fault == fault)
         if names:
             print(f'{fault}: {len(names)}: {" ".join(names)}')
@@ -511,7 +551,13 @@ def close(results, options):
     if retried:
         print(f'retried: {len(retried)}: {" ".join(retried)}')
     hung = [r for r in results if r.case.truth == 'hung' and r.kind != 'skipped']
-    if hung and not options.verify and not options.supervise:
+    looks = [look for r in results for look in r.looks]
+    if options.warp:
+        of = lambda truth: [look for look in looks if look['truth'] == truth]  # noqa: E731
+        named = sum(look['verdict'] == 'hung' for look in of('hung'))
+        print(f'{len(looks)} looks; of processes that ended by themselves {len(of("ended-by-itself"))}, '
+              f'{sum(look["is_false"] for look in looks)} of them called HUNG; of proved hangs {len(of("hung"))}, {named} called so')
+    if hung and not options.verify and not options.supervise and not options.warp:
         share = lambda n: f'{n} of {len(hung)} ({100 * n / len(hung):.0f} %)'  # noqa: E731
         print(f'the cause of the hang named: {share(sum(r.named for r in hung))}')
         print(f'called HUNG within {options.named:.0f} s: {share(sum(r.is_hung for r in hung))}')
@@ -532,6 +578,7 @@ def main():
     parser.add_argument('--list', action='store_true', help='only list the cases')
     parser.add_argument('--supervise', type=float, metavar='SECONDS')
     parser.add_argument('--agent', action='store_true', help='start each tree as the tool of an agent, and ask about that')
+    parser.add_argument('--warp', type=int, metavar='N', help='run each tree in virtual time, and look N times')
     parser.add_argument('--verify', action='store_true')
     parser.add_argument('--still', type=float, default=5, help='seconds for which a hung tree must not move')
     parser.add_argument('--named', type=float, default=NAMED, help='seconds after which a hung tree must be named')
@@ -563,7 +610,7 @@ def main():
         return 0
     if not options.verify and not has(options.rehang):
         sys.exit(f'no {options.rehang}: set REHANG')
-    judge = judge_case if options.verify else judge_supervise if options.supervise else judge_why
+    judge = (judge_case if options.verify else judge_supervise if options.supervise else judge_warp if options.warp else judge_why)
     try:
         results = [r for _ in range(options.times) for r in run_all(cases, options, judge)]
     finally:

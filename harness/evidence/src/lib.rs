@@ -23,4 +23,4 @@ pub use diagnosis::graph::{Graph, graph};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, diagnose_only, whole_tree};
 pub use heard::{ACP, Heard};
 pub use look::{Glance, Look, look, watch};
-pub use read::{CONTROL_ENV, Options, SnapshotError, agents, find, take};
+pub use read::{CONTROL_ENV, Options, SnapshotError, TracedProcess, TracedThread, VirtualTime, agents, find, take};

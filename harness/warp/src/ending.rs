@@ -3,6 +3,7 @@
 //! Invariant: [`Verdict::Deadlock`] is made only by the classification of waits, and only if every wait is
 //! [`Source::Inside`].
 
+use crate::Exit;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -33,6 +34,9 @@ pub struct Ending {
     pub notes: Vec<Note>,
     /// How many processes outlived the command; they were killed.
     pub left: usize,
+    /// The processes that ended before, in this order, if there was a look ([`Warp::look`](crate::Warp::look)).
+    #[serde(skip)]
+    pub exits: Vec<Exit>,
 }
 
 /// The outcome of a run.

@@ -19,7 +19,7 @@ mod linux;
 mod look;
 
 pub use ending::{Ending, Expiry, Limit, Note, Object, Source, Timer, Verdict, Wait, in_seconds};
-pub use look::{Call, Look, Next, Thread};
+pub use look::{Call, Exit, Jumps, Look, Next, Process, Thread};
 
 use std::fs::File;
 use std::process::Command;

@@ -1,6 +1,8 @@
 //! A look at the tree while it is quiescent at an instant of virtual time.
 
-use std::time::{Duration, SystemTime};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The tree at an instant of virtual time. Every thread is asleep while it is looked at.
 #[derive(Debug, Clone)]
@@ -13,6 +15,61 @@ pub struct Look {
     pub root: i32,
     /// All threads, in the order of their birth.
     pub threads: Vec<Thread>,
+    /// All processes, in the order of their birth.
+    pub processes: Vec<Process>,
+    /// All timerfds that were armed once: the virtual time left, if it is armed, by the interval in seconds that
+    /// `/proc/PID/fdinfo/FD` shows for it. No program has armed it with that one.
+    pub timerfds: BTreeMap<u64, Option<Duration>>,
+    /// When the clock jumped.
+    pub jumps: Arc<Jumps>,
+}
+
+/// A process at a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: i32,
+    /// Virtual time from the start of the run to its birth.
+    pub born: Duration,
+    /// Virtual time until its interval timer (`alarm`, `setitimer`) expires; `None` if that is off.
+    pub alarm: Option<Duration>,
+}
+
+/// When the clock jumped: in real time, and to which virtual time from the start.
+#[derive(Debug, Clone, Default)]
+pub struct Jumps(Vec<(Instant, Duration)>);
+
+impl Jumps {
+    /// The most jumps that are kept; the older half is forgotten then.
+    const MOST: usize = 1 << 20;
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn add(&mut self, at: Duration) {
+        if self.0.len() == Self::MOST {
+            self.0.drain(..Self::MOST / 2);
+        }
+        self.0.push((Instant::now(), at));
+    }
+
+    /// The virtual time from the start that the clock showed at an instant of real time; zero before the first jump that is
+    /// known.
+    pub fn at(&self, real: Instant) -> Duration {
+        let after = self.0.partition_point(|(then, _)| *then <= real);
+        after.checked_sub(1).map_or(Duration::ZERO, |last| self.0[last].1)
+    }
+}
+
+/// A process that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Its id.
+    pub pid: i32,
+    /// Virtual time from the start of the run to its birth.
+    pub born: Duration,
+    /// Virtual time from the start of the run to its end.
+    pub at: Duration,
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
 }
 
 /// A thread at a look.
@@ -45,10 +102,33 @@ pub struct Call {
 /// What happens after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Look again at this virtual time from the start. An instant that has passed counts as now plus 1 ns.
+    /// Look again at this virtual time from the start. An instant that has passed counts as now plus 1 ns. If the run has
+    /// ended meanwhile because no deadline is left, the clock moves on for the looks alone, until [`Next::Never`].
     At(Duration),
     /// Go on without looks.
     Never,
     /// End the run: the tree is killed.
     Stop,
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_clock_showed_at_an_instant() {
+        let second = Duration::from_secs(1);
+        let mut jumps = Jumps::default();
+        let before = Instant::now();
+        assert_eq!(jumps.at(before), Duration::ZERO);
+        jumps.add(second);
+        let between = Instant::now();
+        jumps.add(2 * second);
+        assert_eq!(jumps.at(Instant::now()), 2 * second);
+        assert!(jumps.at(between) >= second && jumps.at(between.checked_sub(second).unwrap_or(before)) < second);
+        for _ in 0..Jumps::MOST {
+            jumps.add(3 * second);
+        }
+        assert!(jumps.0.len() <= Jumps::MOST && jumps.at(Instant::now()) == 3 * second);
+    }
 }

@@ -4,6 +4,7 @@
 
 use super::CommandError;
 use clap::Args;
+use rehang_oracle::{Looks, Oracle};
 use rehang_scenario::Span;
 use rehang_warp::{Ending, Error, Verdict, Warp as Run, in_seconds};
 use std::fmt::Write;
@@ -26,6 +27,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
   rehang warp -- pytest tests/test_timeouts.py
   rehang warp --until 48h -- node --test
   rehang warp --start 2026-12-31T23:59:00Z -- ./report.sh
+  rehang warp --looks 20 -- ./run-agent.sh       is `rehang why` right about this?
   rehang warp --json end.json -- timeout 1800 ./wait-for-it.sh")]
 pub struct Warp {
     /// End the command at this virtual time: `30m`, `48h`.
@@ -51,6 +53,10 @@ pub struct Warp {
     /// Let threads that do nothing but wake up now and then sleep this long: what they are there for comes so much later.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub skip_tickers: Option<Span>,
+    /// Look at each process so often as `rehang why` does, more and more rarely up to `--until`, and say at the end which
+    /// looks were true: a process that ended by itself was not hung before.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub looks: Option<u32>,
     /// Write how it ended as JSON to a file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -97,6 +103,7 @@ impl Warp {
         let json = self.json.as_ref().map(file).transpose()?;
         let log = self.log.as_ref().map(file).transpose()?;
         let real = |span: Span| Duration::from_millis(span.as_ms());
+        let mut oracle = self.looks.map(|count| Oracle::new(count, real(self.until)));
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let mut run = Run::new(command).until(real(self.until)).busy(real(self.busy)).outside(real(self.outside));
@@ -116,6 +123,11 @@ impl Warp {
         if let Some(log) = log {
             run = run.log(log);
         }
+        if let Some(oracle) = &mut oracle
+            && let Some(first) = oracle.first()
+        {
+            run = run.look(first, |look| oracle.see(look));
+        }
         let ending = match run.run() {
             Ok(ending) => ending,
             Err(error) => {
@@ -127,12 +139,20 @@ impl Warp {
                 });
             }
         };
+        let looks = oracle.map(|oracle| oracle.judge(&ending));
         if let (Some(json), Some(path)) = (json, &self.json) {
             let error = |error| CommandError::Usage(format!("{}: {error}", path.display()));
-            serde_json::to_writer_pretty(json, &ending).map_err(error)?;
+            match &looks {
+                Some(looks) => serde_json::to_writer_pretty(json, &looks.with(&ending)),
+                None => serde_json::to_writer_pretty(json, &ending),
+            }
+            .map_err(error)?;
         }
         if !self.quiet {
             complain!("{}", describe(&ending).trim_end());
+            for line in looks.iter().flat_map(Looks::lines) {
+                complain!("  {line}");
+            }
         }
         Ok(code(&ending.verdict))
     }

@@ -25,14 +25,14 @@ pub fn each<T: Send>(pids: &[Pid], reach: &Reach, read: impl Fn(Pid, &Reach) -> 
         }
         done
     };
-    let Reach { limit, leaves_out, .. } = reach;
+    let Reach { limit, leaves_out, time, .. } = reach;
     let progress = limit.progress.beside();
     let theirs = Arc::clone(&progress);
     let mut done = std::thread::scope(|scope| {
         let beside = std::thread::Builder::new().name("look".to_owned()).spawn_scoped(scope, || {
             theirs.begin();
             let limit = limit.beside(Arc::clone(&theirs));
-            let done = some(&Reach { mounts: Mounts::default(), limit, leaves_out: leaves_out.clone() });
+            let done = some(&Reach { mounts: Mounts::default(), limit, leaves_out: leaves_out.clone(), time: time.clone() });
             theirs.rest();
             done
         });

@@ -12,6 +12,9 @@ const MAX_POLLED: usize = 1024;
 /// The call of the thread at `base`, and whether it may be read. `None`: it runs, or sleeps outside any call.
 pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<Call>, bool) {
     let Ok(text) = file::record(&format!("{base}/syscall")) else { return (None, false) };
+    if let Some((number, args)) = reach.time.as_ref().and_then(|time| time.call(tid)) {
+        return (Some(in_call(base, process, tid, reach, (number, args))), true);
+    }
     let mut words = text.split_whitespace();
     let Some(number) = words.next().and_then(|word| word.parse::<i64>().ok()) else { return (None, true) };
     if number < 0 {
@@ -21,6 +24,11 @@ pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<C
     for (arg, word) in args.iter_mut().zip(words) {
         *arg = u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(0);
     }
+    (Some(in_call(base, process, tid, reach, (number, args))), true)
+}
+
+/// The call with this number and these arguments.
+fn in_call(base: &str, process: &Process, tid: Pid, reach: &Reach, (number, args): (i64, [u64; 6])) -> Call {
     let mut call = Call { number, name: numbers::name(number).to_owned(), args, ..Call::default() };
     if call.name == "restart_syscall" {
         // a wait that a stop interrupted: the kernel's function tells which call it was, and the arguments are still
@@ -33,7 +41,10 @@ pub fn read(base: &str, process: &Process, tid: Pid, reach: &Reach) -> (Option<C
         // the kernel's function says it, if its names may be read
         *fifo |= file::record(&format!("{base}/wchan")).is_ok_and(|wchan| wchan == "wait_for_partner");
     }
-    (Some(call), true)
+    if let Some(time) = &reach.time {
+        time.limit(tid, &mut call);
+    }
+    call
 }
 
 /// Of the calls that are restarted like this, only clock_nanosleep has a small number as its first argument, that of a

@@ -180,11 +180,11 @@ pub fn pty_of(device: u32) -> Option<u32> {
 }
 
 /// What has no place in a file system, by the name that the kernel gives it.
-fn anonymous(kind: &str, info: &str) -> Option<Object> {
+fn anonymous(kind: &str, info: &str, reach: &Reach) -> Option<Object> {
     Some(match kind {
         "eventpoll" => Object::Epoll { on: watches(info) },
         "eventfd" => Object::Event { count: number(info, "eventfd-count:") },
-        "timerfd" => Object::Timer { left_ms: timer(info) },
+        "timerfd" => Object::Timer { left_ms: timer(info, reach) },
         "signalfd" => Object::Signal,
         "pidfd" => process(info),
         "inotify" | "fanotify" => Object::Inotify,
@@ -206,7 +206,7 @@ fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
         return Object::Socket { inode };
     }
     if let Some(kind) = link.strip_prefix("anon_inode:") {
-        return anonymous(kind.trim_matches(['[', ']']), info).unwrap_or(Object::Other { link });
+        return anonymous(kind.trim_matches(['[', ']']), info, reach).unwrap_or(Object::Other { link });
     }
     if link.starts_with("pidfd:[") {
         return process(info);
@@ -283,10 +283,15 @@ fn watches(info: &str) -> Vec<Watch> {
 }
 
 /// `it_value: (5, 431)`: seconds and nanoseconds until it fires; both 0: it is not armed.
-fn timer(info: &str) -> Option<u64> {
-    let value = field(info, "it_value:")?;
-    let (seconds, nanos) = value.trim_matches(['(', ')']).split_once(',')?;
-    let (seconds, nanos): (u64, u64) = (seconds.trim().parse().ok()?, nanos.trim().parse().ok()?);
+fn timer(info: &str, reach: &Reach) -> Option<u64> {
+    let pair = |name| {
+        let (seconds, nanos) = field(info, name)?.trim_matches(['(', ')']).split_once(',')?;
+        Some((seconds.trim().parse::<u64>().ok()?, nanos.trim().parse::<u64>().ok()?))
+    };
+    if let Some(left) = reach.time.as_ref().and_then(|time| time.timer_ms(pair("it_interval:")?.0)) {
+        return left;
+    }
+    let (seconds, nanos) = pair("it_value:")?;
     (seconds > 0 || nanos > 0).then(|| seconds.saturating_mul(1000) + nanos.div_ceil(1_000_000))
 }
 
@@ -339,7 +344,7 @@ mod tests {
         let watch = |fd, input, output| Watch { fd, input, output };
         let lines = "tfd:        7 events:       19 data: 7\ntfd:       12 events: 4 data: c\ntfd: x\ntfd: 13 events: 2010 data: 0\n";
         assert_eq!(watches(lines), [watch(7, true, false), watch(12, false, true), watch(13, true, false)]);
-        let timer = |value: &str| super::timer(&format!("clockid: 0\nit_value: {value}\n"));
+        let timer = |value: &str| super::timer(&format!("clockid: 0\nit_value: {value}\n"), &Reach::default());
         assert_eq!(timer("(5, 431)"), Some(5_001));
         assert_eq!(
             [timer("(0, 1000000)"), timer("(2, 0)"), timer("(0, 0)"), timer("?")],
@@ -366,7 +371,7 @@ mod tests {
 
     #[test]
     fn what_has_no_place_in_a_file_system_has_a_name() {
-        let of = |kind: &str, info: &str| anonymous(kind, info);
+        let of = |kind: &str, info: &str| anonymous(kind, info, &Reach::default());
         let watch = Watch { fd: 7, input: true, output: false };
         assert_eq!(of("eventpoll", "tfd: 7 events: 1 data: 0\n"), Some(Object::Epoll { on: vec![watch] }));
         assert_eq!(of("eventfd", "eventfd-count: 10\n"), Some(Object::Event { count: 16 }));
@@ -382,7 +387,7 @@ mod tests {
         let (input, output, none) = ((true, false), (false, true), (false, false));
         assert_eq!(told, [input, input, input, output, input, (true, true), none, none]);
         assert_eq!(watches(&"tfd: 7 events: 1 data: 0\n".repeat(4_097)).len(), 4_096);
-        let timer = |value: &str| super::timer(&format!("it_value: {value}\n"));
+        let timer = |value: &str| super::timer(&format!("it_value: {value}\n"), &Reach::default());
         assert_eq!([timer("(0, 1)"), timer("(0, 1000001)"), timer("(1, 0)")], [Some(1), Some(2), Some(1_000)]);
     }
 

@@ -24,6 +24,7 @@ mod records;
 mod served;
 #[cfg(test)]
 pub mod staged;
+mod virtual_time;
 mod ways;
 mod within;
 
@@ -38,6 +39,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+pub use virtual_time::{TracedProcess, TracedThread, VirtualTime};
 
 /// What to read beside the tree.
 #[derive(Debug, Clone)]
@@ -51,6 +53,8 @@ pub struct Options {
     /// of the snapshot. On a busy machine the time for which the reader waited for a processor may come on top, up to
     /// three times as much.
     pub limit: Duration,
+    /// The tree runs in virtual time.
+    pub time: Option<Arc<VirtualTime>>,
 }
 
 /// Two snapshots of one look take two seconds at most.
@@ -59,7 +63,7 @@ const LIMIT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
 impl Default for Options {
     /// Nobody is asked and no record is read; one second.
     fn default() -> Options {
-        Options { ask: false, records: false, limit: LIMIT }
+        Options { ask: false, records: false, limit: LIMIT, time: None }
     }
 }
 
@@ -70,6 +74,7 @@ struct Reach {
     limit: Limit,
     /// Processes that an earlier try was stuck at.
     leaves_out: BTreeSet<Pid>,
+    time: Option<Arc<VirtualTime>>,
 }
 
 #[cfg(test)]
@@ -77,7 +82,7 @@ impl Default for Reach {
     /// Everything, however long it takes.
     fn default() -> Reach {
         let limit = Limit::new(Duration::MAX, Arc::default());
-        Reach { mounts: Mounts::default(), limit, leaves_out: BTreeSet::new() }
+        Reach { mounts: Mounts::default(), limit, leaves_out: BTreeSet::new(), time: None }
     }
 }
 
@@ -123,7 +128,8 @@ fn read(
     progress: Arc<Progress>,
 ) -> Result<Snapshot, SnapshotError> {
     let began = now_ns();
-    let reach = Reach { mounts: Mounts::default(), limit: Limit::new(options.limit, progress), leaves_out };
+    let (limit, time) = (Limit::new(options.limit, progress), options.time.clone());
+    let reach = Reach { mounts: Mounts::default(), limit, leaves_out, time };
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
     let all = process::list(|pids| beside::each(pids, &reach, |pid, _| Stat::of(pid)))?;
     snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
@@ -141,7 +147,7 @@ fn read(
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
     net::queue::add(&mut snapshot);
     snapshot.locks = locks::read(&snapshot.tree);
-    snapshot.alarms = ways::alarms(&all);
+    snapshot.alarms = ways::alarms(&all, options.time.as_ref().map_or(0, |time| time.alarms()));
     let others = around(&mut snapshot, &all, &tree, &reach);
     for pid in ways::below_daemons(&snapshot, &all) {
         snapshot.around.extend(process::read(pid, &all, &snapshot.reader, &reach).map(|process| (pid, process)));
@@ -156,6 +162,9 @@ fn read(
     }
     unseen(&mut snapshot, &all, &others);
     ways::add(&mut snapshot);
+    if let Some(time) = &options.time {
+        time.add_ages(&mut snapshot);
+    }
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
         reach.limit.progress.asks();

@@ -75,6 +75,9 @@ pub fn read(pid: Pid, all: &All, reader: &Reader, reach: &Reach) -> Option<Proce
     process.io = file::record(&format!("/proc/{pid}/io")).ok().map(|text| io(&text));
     status(&file::record(&format!("/proc/{pid}/status")).unwrap_or_default(), &mut process);
     process.prompt = prompt::read(&process);
+    if let Some(time) = &reach.time {
+        time.show(&mut process);
+    }
     Some(process)
 }
 

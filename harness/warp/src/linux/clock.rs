@@ -50,6 +50,11 @@ impl Clock {
         Duration::from_nanos(self.now - START)
     }
 
+    /// A monotonic time as virtual time from the start.
+    pub fn since_start(&self, at: u64) -> Duration {
+        Duration::from_nanos(at.saturating_sub(START))
+    }
+
     /// The time of day, in ns since 1970.
     pub fn real_time(&self) -> u64 {
         self.now.saturating_add_signed(self.offset)

@@ -6,7 +6,7 @@ use super::tracer::{RootEnd, Tracer};
 use super::tree::{AtExit, State};
 use super::x86_64::regs::Regs;
 use super::{procfs, sys};
-use crate::Limit;
+use crate::{Exit, Limit};
 use libc::{EFAULT, EINTR, EPERM, SIGTRAP};
 use std::os::unix::fs::FileExt;
 
@@ -88,6 +88,15 @@ impl Tracer<'_> {
     /// A thread is gone. Its birth may still be to be reported, so `early` keeps it.
     fn bury(&mut self, tid: i32, status: i32) {
         let Some(thread) = self.threads.remove(&tid) else { return };
+        // a process's first thread is the last to go
+        if self.look.is_some()
+            && tid == thread.pid
+            && let Some(process) = self.processes.get(&tid)
+        {
+            let (born, at) = (self.clock.since_start(process.born), self.clock.elapsed());
+            let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+            self.record.exits.push(Exit { pid: tid, born, at, code });
+        }
         if !self.threads.values().any(|other| other.pid == thread.pid) {
             self.processes.remove(&thread.pid);
         }

@@ -2,10 +2,11 @@
 
 use super::clock::Clock;
 use super::timed::SECOND;
-use crate::{Expiry, Limit, Note, Timer};
+use crate::{Exit, Expiry, Jumps, Limit, Note, Timer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The most kinds of timers that are reported.
@@ -24,6 +25,9 @@ pub struct Record {
     pub repeatable: bool,
     /// Waits of tickers that lasted longer than asked.
     pub lengthened: u64,
+    /// What looks need: the processes that ended, and the jumps.
+    pub exits: Vec<Exit>,
+    pub jumped: Arc<Jumps>,
     expired: BTreeMap<(String, String), Timer>,
     notes: BTreeSet<Note>,
     log: Option<File>,
@@ -37,6 +41,8 @@ impl Record {
             last: None,
             repeatable: true,
             lengthened: 0,
+            exits: Vec::new(),
+            jumped: Arc::default(),
             expired: BTreeMap::new(),
             notes: BTreeSet::new(),
             log,

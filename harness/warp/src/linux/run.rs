@@ -3,10 +3,11 @@
 use super::signals::Forwarder;
 use super::timed::SECOND;
 use super::tracer::{Owner, RootEnd, Tracer};
-use super::tree::State;
+use super::tree::{Schedule, State};
 use super::{proof, sys};
-use crate::{Call, Ending, Limit, Look, Next, Thread, Verdict};
+use crate::{Call, Ending, Limit, Look, Next, Process, Thread, Verdict};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often the tracer looks for events before it sleeps.
@@ -46,6 +47,7 @@ impl Tracer<'_> {
         loop {
             if self.handle_events() {
                 (patience.spins, patience.nap) = (0, NAPS.0);
+                self.over = None;
                 if patience.outside_since.take().is_some() {
                     (patience.gave_up, patience.alone) = (false, 0);
                 }
@@ -135,21 +137,27 @@ impl Tracer<'_> {
     fn step(&mut self, patience: &mut Patience) -> Option<Verdict> {
         self.find_socket_waits();
         let next = loop {
-            match self.next_deadline() {
+            match self.next_deadline_of_tree() {
                 // nobody has it any more
                 Some((_, Owner::TimerFd(tag))) if !self.keep_timerfd(tag) => {}
                 next => break next,
             }
         };
-        if self.waits_for_outside(patience, next.is_none()) {
-            return None;
+        let is_last = next.is_none();
+        let next = self.look_at.map(|at| (at, Owner::Look)).into_iter().chain(next).min();
+        if self.over.is_none() {
+            if self.waits_for_outside(patience, is_last) {
+                return None;
+            }
+            if is_last {
+                let waits = proof::waits(self);
+                let verdict = proof::verdict(waits, self.record.has_note(Limit::ThirtyTwoBit));
+                self.over = Some(self.ending(verdict));
+            }
         }
         let horizon = self.horizon();
         match next {
-            None => {
-                let waits = proof::waits(self);
-                Some(proof::verdict(waits, self.record.has_note(Limit::ThirtyTwoBit)))
-            }
+            None => self.over.as_ref().map(|ending| ending.verdict.clone()),
             Some((at, _)) if at > horizon => {
                 self.set_now(horizon);
                 Some(Verdict::Horizon { waits: proof::waits(self) })
@@ -228,11 +236,26 @@ impl Tracer<'_> {
         let mut threads: Vec<(u64, Thread)> =
             self.threads.iter().map(|(tid, t)| (t.birth, self.view_of(*tid))).collect();
         threads.sort_by_key(|(birth, _)| *birth);
+        let left = |schedule: Option<Schedule>| {
+            schedule.map(|schedule| Duration::from_nanos(schedule.at.saturating_sub(self.clock.now)))
+        };
+        let mut processes: Vec<(u64, Process)> = self
+            .processes
+            .iter()
+            .map(|(pid, process)| {
+                let (born, alarm) = (self.clock.since_start(process.born), left(process.interval_timer));
+                (process.birth, Process { pid: *pid, born, alarm })
+            })
+            .collect();
+        processes.sort_by_key(|(birth, _)| *birth);
         Look {
             at: self.clock.elapsed(),
             date: self.clock.date(),
             root: self.root,
             threads: threads.into_iter().map(|(_, thread)| thread).collect(),
+            processes: processes.into_iter().map(|(_, process)| process).collect(),
+            timerfds: self.timerfds.iter().map(|(tag, timer)| (*tag, left(timer.schedule))).collect(),
+            jumps: Arc::clone(&self.record.jumped),
         }
     }
 
@@ -246,7 +269,7 @@ impl Tracer<'_> {
 
     /// Ends the run, and says how it ended.
     fn finish(&mut self, verdict: Verdict) -> Ending {
-        let ending = self.told.take().unwrap_or_else(|| self.ending(verdict));
+        let ending = self.told.take().or_else(|| self.over.take()).unwrap_or_else(|| self.ending(verdict));
         self.kill_all();
         ending
     }
@@ -264,6 +287,7 @@ impl Tracer<'_> {
             lengthened: self.record.lengthened,
             notes: self.record.notes(),
             left: self.processes.len(),
+            exits: self.record.exits.clone(),
         }
     }
 

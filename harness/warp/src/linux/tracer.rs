@@ -10,6 +10,7 @@ use crate::{Ending, Limit, Next, OnLook, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Whose deadline it is. The order breaks ties: looks first, then by birth.
@@ -60,6 +61,8 @@ pub struct Tracer<'a> {
     pub real_end: Option<Instant>,
     /// How the run ended, while the command has its last signal.
     pub told: Option<Ending>,
+    /// How the run ended, while the caller looks at what is left.
+    pub over: Option<Ending>,
     pub vdso: Option<Plan>,
     /// The tree made a pseudoterminal.
     pub has_pty: bool,
@@ -93,6 +96,7 @@ impl<'a> Tracer<'a> {
             root_end: None,
             real_end,
             told: None,
+            over: None,
             vdso: super::x86_64::vdso::plan(),
             has_pty: false,
             has_internet: false,
@@ -167,6 +171,7 @@ impl<'a> Tracer<'a> {
         );
         self.processes.entry(pid).or_insert_with(|| Process {
             birth,
+            born: self.clock.now,
             memory: sys::open_memory(pid),
             vdso: None,
             page: None,
@@ -217,6 +222,9 @@ impl<'a> Tracer<'a> {
         if at > self.clock.now {
             self.clock.set(at);
             self.publish();
+            if self.look.is_some() {
+                Arc::make_mut(&mut self.record.jumped).add(self.clock.elapsed());
+            }
         }
     }
 
@@ -231,9 +239,13 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline, that of the next look among them.
     pub fn next_deadline(&self) -> Option<(u64, Owner)> {
-        let look = self.look_at.map(|at| (at, Owner::Look));
+        self.look_at.map(|at| (at, Owner::Look)).into_iter().chain(self.next_deadline_of_tree()).min()
+    }
+
+    /// The earliest deadline of the tree.
+    pub fn next_deadline_of_tree(&self) -> Option<(u64, Owner)> {
         let waits = self.threads.iter().flat_map(|(tid, thread)| {
             let wait = thread.waiting().map(|w| (w.at, Owner::Wait(thread.birth, *tid)));
             let socket = thread.socket_wait.as_ref().map(|w| (w.at, Owner::SocketWait(thread.birth, *tid)));
@@ -249,7 +261,7 @@ impl<'a> Tracer<'a> {
         });
         let at = |schedule: Option<Schedule>| schedule.map(|s| s.at);
         let timerfds = self.timerfds.iter().filter_map(|(tag, t)| Some((at(t.schedule)?, Owner::TimerFd(*tag))));
-        look.into_iter().chain(waits).chain(timers).chain(timerfds).min()
+        waits.chain(timers).chain(timerfds).min()
     }
 
     /// Notes something that virtual time does not reach.

@@ -167,6 +167,8 @@ pub struct TimerFd {
 /// A process.
 pub struct Process {
     pub birth: u64,
+    /// When it was born, in ns of virtual time.
+    pub born: u64,
     /// Its memory.
     pub memory: Option<File>,
     /// The address of its replaced vDSO.
