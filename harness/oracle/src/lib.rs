@@ -3,6 +3,7 @@
 //! A process that ended by itself was not hung at any instant before. One that is left when nothing can ever happen again
 //! is hung from then on. So each run tests the rules of `rehang why` on real processes, without anybody who knows them.
 
+use rehang_evidence::data::{Call, Does, Process, Thread, TimeLimit};
 use rehang_evidence::{
     Limits, Look as Read, Options, Pid, Snapshot, TracedProcess, TracedThread, Verdict, VirtualTime, take,
 };
@@ -26,6 +27,7 @@ const TICK: Duration = Duration::from_millis(10);
 pub struct Said {
     /// Virtual time from the start, in seconds.
     at_seconds: f64,
+    by: By,
     pid: Pid,
     #[serde(skip)]
     born: Duration,
@@ -36,12 +38,23 @@ pub struct Said {
     sure: &'static str,
     signature: String,
     sentence: String,
+    because: String,
     /// After how many milliseconds it counts as hung, if it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     hung_in_ms: Option<u64>,
     truth: Truth,
     /// It was called hung, and was not.
     is_false: bool,
+}
+
+/// Who looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// Somebody who asks `rehang why` about a process.
+    Why,
+    /// `rehang supervise`, which has started the command.
+    Supervise,
 }
 
 /// What became of a process after a look.
@@ -65,14 +78,15 @@ pub struct Oracle {
     /// The clock of processes' births at the start of the run, in ns since boot.
     boot_ns: u64,
     /// The first snapshots of the look that is due next.
-    before: BTreeMap<Pid, Snapshot>,
+    before: BTreeMap<(Pid, By), Snapshot>,
     said: Vec<Said>,
 }
 
 impl Oracle {
     /// `count` looks up to a horizon, each as many times later than the one before it as that is than its own.
     pub fn new(count: u32, horizon: Duration) -> Oracle {
-        let (first, last) = (FIRST.as_secs_f64(), horizon.as_secs_f64().max(FIRST.as_secs_f64()));
+        let last = horizon.saturating_sub(2 * WINDOW).max(FIRST);
+        let (first, last) = (FIRST.as_secs_f64(), last.as_secs_f64());
         let instant = |n: u32| {
             let part = f64::from(n) / f64::from(count.saturating_sub(1).max(1));
             Duration::from_millis((first * (last / first).powf(part) * 1000.0) as u64)
@@ -95,19 +109,22 @@ impl Oracle {
     /// The tree is asleep: takes the first or the second snapshots of a look.
     pub fn see(&mut self, look: &Look) -> Next {
         let options = Options { time: Some(Arc::new(self.time(look))), ..Options::default() };
-        let pids = || look.processes.iter().take(MOST).map(|process| process.pid);
+        let processes = look.processes.iter().take(MOST).map(|process| (process, By::Why));
+        let asked = processes.chain(look.processes.iter().find(|one| one.pid == look.root).map(|one| (one, By::Supervise)));
         if self.before.is_empty() {
-            self.before = pids().filter_map(|pid| Some((pid, take(&[pid], &options).ok()?))).collect();
+            let snapshot = |pid, by| Some(((pid, by), read(pid, by, &options)?));
+            self.before = asked.filter_map(|(process, by)| snapshot(process.pid, by)).collect();
             return Next::At(look.at + WINDOW);
         }
-        for process in look.processes.iter().take(MOST) {
-            if let Some(before) = self.before.remove(&process.pid)
-                && let Ok(after) = take(&[process.pid], &options)
+        for (process, by) in asked {
+            if let Some(before) = self.before.remove(&(process.pid, by))
+                && let Some(after) = read(process.pid, by, &options)
             {
                 let program = after.tree.get(&process.pid).map(|one| one.comm.clone()).unwrap_or_default();
                 let diagnosis = Read::of(Some(before), after, &Limits::default()).diagnosis;
                 self.said.push(Said {
                     at_seconds: look.at.as_secs_f64(),
+                    by,
                     pid: process.pid,
                     born: process.born,
                     program,
@@ -115,6 +132,7 @@ impl Oracle {
                     sure: diagnosis.sure_in_words(),
                     signature: diagnosis.signature,
                     sentence: diagnosis.sentence,
+                    because: diagnosis.because,
                     hung_in_ms: diagnosis.hung_in_ms,
                     truth: Truth::Unknown,
                     is_false: false,
@@ -178,6 +196,29 @@ struct Report<'a> {
     looks: &'a [Said],
 }
 
+/// A snapshot of a process and those below it, as the one who looks sees it.
+fn read(pid: Pid, by: By, options: &Options) -> Option<Snapshot> {
+    let mut snapshot = take(&[pid], options).ok()?;
+    if by == By::Why {
+        // this process has started the tree, which is a supervised one for it; for others a shell has
+        let reader = std::mem::take(&mut snapshot.reader.pid);
+        snapshot.around.entry(reader).and_modify(become_a_shell);
+    }
+    Some(snapshot)
+}
+
+/// Makes a process a shell that waits for the command that it has started.
+fn become_a_shell(process: &mut Process) {
+    let call = Call { does: Does::Child { pid: -1 }, limit: TimeLimit::Never, name: "wait4".to_owned(), ..Call::default() };
+    let thread = Thread { tid: process.pid, call: Some(call), call_read: true, ..Thread::default() };
+    "sh".clone_into(&mut process.comm);
+    process.args = vec!["sh".to_owned()];
+    process.exe = Some("/bin/sh".to_owned());
+    process.threads = vec![thread];
+    process.fds.retain(|fd| fd.fd <= 2);
+    process.has_unseen = false;
+}
+
 /// The looks of a run that has ended.
 #[derive(Debug, Clone)]
 pub struct Looks {
@@ -204,9 +245,110 @@ impl Looks {
         )];
         lines.extend(false_ones.into_iter().map(|said| {
             let at = in_seconds(Duration::from_secs_f64(said.at_seconds));
-            let Said { pid, program, sure, signature, sentence, .. } = said;
-            format!("false at {at}, {program} ({pid}), {sure}, {signature}: {sentence}")
+            let Said { by, pid, program, sure, signature, sentence, .. } = said;
+            let by = if *by == By::Why { "why" } else { "supervise" };
+            format!("false: {by} of {program} ({pid}) at {at}, {sure}, {signature}: {sentence}")
         }));
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_warp::Warp;
+    use std::process::{Command, Stdio};
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// What is said of a script of Python that is looked at ten times in an hour.
+    fn looks(script: &str) -> (Ending, Vec<Said>) {
+        let mut oracle = Oracle::new(10, 60 * MINUTE);
+        let first = oracle.first().expect("a look");
+        let mut command = Command::new("python3");
+        command.args(["-S", "-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
+        let ending = Warp::new(command).until(60 * MINUTE).look(first, |look| oracle.see(look)).run().expect("it runs");
+        let said = oracle.judge(&ending).said;
+        (ending, said)
+    }
+
+    fn truths(said: &[Said]) -> Vec<(Truth, Verdict)> {
+        let mut found: Vec<_> = said.iter().map(|said| (said.truth, said.verdict)).collect();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn what_ends_by_itself_is_never_called_hung() {
+        let (ending, said) = looks(
+            "import os, select, signal, time\n\
+             r, w = os.pipe()\n\
+             signal.signal(signal.SIGALRM, lambda *_: os.write(w, b'x'))\n\
+             signal.alarm(900)\n\
+             os.read(r, 1)\n\
+             if os.fork() == 0: time.sleep(600); os._exit(0)\n\
+             select.select([r], [], [], 300)\n\
+             os.wait()",
+        );
+        assert_eq!((ending.elapsed, &ending.verdict), (25 * MINUTE, &End::Exited { code: 0 }));
+        assert!(said.len() > 10, "{said:?}");
+        let all: Vec<_> = truths(&said);
+        assert_eq!(all, [(Truth::EndedByItself, Verdict::Waiting)], "{said:#?}");
+    }
+
+    #[test]
+    fn a_proved_hang_is_called_so_from_then_on() {
+        let (ending, said) = looks("import os, time\ntime.sleep(60)\nr, w = os.pipe()\nos.read(r, 1)");
+        assert!(matches!(ending.verdict, End::Deadlock { .. }) && ending.elapsed == MINUTE);
+        let expected = [(Truth::Unknown, Verdict::Waiting), (Truth::Hung, Verdict::Hung)];
+        assert_eq!(truths(&said), expected, "{said:#?}");
+    }
+
+    #[test]
+    fn what_is_called_hung_and_ends_by_itself_is_false() {
+        let said = |pid: Pid, verdict: Verdict, at_seconds: f64| Said {
+            at_seconds,
+            by: By::Why,
+            pid,
+            born: MINUTE,
+            program: "cat".to_owned(),
+            verdict,
+            sure: "likely",
+            signature: "stdin-open".to_owned(),
+            sentence: "it waits".to_owned(),
+            because: String::new(),
+            hung_in_ms: None,
+            truth: Truth::Unknown,
+            is_false: false,
+        };
+        let hung = |pid, at| said(pid, Verdict::Hung, at);
+        let (mut ending, _) = looks("pass");
+        let exit = |pid, code| Exit { pid, born: MINUTE, at: 3 * MINUTE, code };
+        ending.exits = vec![exit(1, Some(1)), exit(2, None), Exit { born: 2 * MINUTE, ..exit(3, Some(0)) }];
+        let mut oracle = Oracle::new(1, MINUTE);
+        oracle.said = vec![hung(1, 90.0), said(1, Verdict::Waiting, 95.0), hung(2, 90.0), hung(3, 90.0)];
+        let looks = oracle.judge(&ending);
+        let false_ones: Vec<bool> = looks.said.iter().map(|said| said.is_false).collect();
+        assert_eq!(false_ones, [true, false, false, false], "a signal ended the second, and the third has another's number");
+        let lines = looks.lines();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[1], "false: why of cat (1) at 90 s, likely, stdin-open: it waits");
+        let json = serde_json::to_value(looks.with(&ending)).expect("JSON");
+        assert_eq!((&json["verdict"], &json["looks"][0]["truth"]), (&"exited".into(), &"ended-by-itself".into()));
+        // before a deadlock nothing is proved, and a look takes a while
+        ending.exits.clear();
+        ending.verdict = End::Deadlock { waits: Vec::new() };
+        ending.elapsed = MINUTE;
+        let mut oracle = Oracle::new(1, MINUTE);
+        oracle.said = vec![hung(1, 60.5), hung(1, 61.0)];
+        let truths: Vec<Truth> = oracle.judge(&ending).said.iter().map(|said| said.truth).collect();
+        assert_eq!(truths, [Truth::Unknown, Truth::Hung]);
+    }
+
+    #[test]
+    fn looks_become_rarer() {
+        let mut oracle = Oracle::new(4, Duration::from_secs(1_002));
+        let seconds: Vec<f64> = oracle.first().into_iter().chain(oracle.instants).map(|at| at.as_secs_f64().round()).collect();
+        assert_eq!(seconds, [1.0, 10.0, 100.0, 1_000.0]);
     }
 }

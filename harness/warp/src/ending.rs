@@ -188,6 +188,8 @@ pub enum Limit {
     SetUid,
     /// It is a 32-bit program, whose clocks and waits are real.
     ThirtyTwoBit,
+    /// It could not be killed at the end of the run.
+    NotKilled,
     /// Its clock reads are slow because its vDSO could not be replaced.
     SlowClock,
 }
@@ -199,6 +201,7 @@ impl Limit {
             Limit::Traces => "wanted to trace another process, which is not possible in virtual time; it was refused",
             Limit::SetUid => "is setuid or setgid; in virtual time it runs without these rights",
             Limit::ThirtyTwoBit => "is a 32-bit program; its time is real",
+            Limit::NotKilled => "could not be killed: it is frozen, or held in the kernel; it dies when that lets it go",
             Limit::SlowClock => "reads its clock slowly, because its vDSO could not be replaced",
         }
     }

@@ -125,3 +125,74 @@ impl VirtualTime {
 fn whole_ms(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Alarms, Does};
+    use crate::read::staged::Staged;
+    use crate::read::{Options, take};
+    use std::process::Stdio;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn time(pid: Pid, thread: TracedThread) -> VirtualTime {
+        VirtualTime {
+            now_ns: 7_200 * SECOND,
+            processes: [(pid, TracedProcess { began_ns: 3_600 * SECOND, has_alarm: true })].into(),
+            threads: [(pid, thread)].into(),
+            timerfds: BTreeMap::new(),
+            age: Arc::new(|real| real * 1_000),
+        }
+    }
+
+    #[test]
+    fn a_snapshot_has_the_calls_and_the_births_of_the_tracer() {
+        let cat = Staged::cat(Stdio::piped());
+        let call = Some((libc::SYS_epoll_wait, [3, 0, 0, 5_000, 0, 0]));
+        let thread = TracedThread { call, left: Some(Duration::from_secs(2)), is_stopped: false };
+        let options = Options { time: Some(Arc::new(time(cat.pid(), thread))), ..Options::default() };
+        let snapshot = take(&[cat.pid()], &options).unwrap();
+        let process = &snapshot.tree[&cat.pid()];
+        assert_eq!((snapshot.at_ns, process.began_ns), (7_200 * SECOND, 3_600 * SECOND));
+        let call = process.threads[0].call.as_ref().unwrap();
+        // as /proc shows a limit that is a span
+        assert_eq!((&call.does, call.limit), (&Does::Epoll { fd: 3 }, TimeLimit::GivenMs(5_000)));
+        assert!(matches!(snapshot.alarms, Alarms::Some | Alarms::Unhandled | Alarms::NotKnown));
+        assert!(snapshot.around[&snapshot.reader.pid].began_ns < 3_600 * SECOND || snapshot.at_ns < crate::read::now_ns());
+    }
+
+    #[test]
+    fn what_a_tracer_holds_sleeps_or_is_stopped() {
+        let traced = |is_stopped| {
+            let thread = TracedThread { call: None, left: None, is_stopped };
+            let shown = Thread { tid: 7, state: State::Traced, wchan: "ptrace_stop".to_owned(), ..Thread::default() };
+            let mut process =
+                Process { pid: 7, tracer: 1, state: State::Traced, threads: vec![shown], ..Process::default() };
+            time(7, thread).show(&mut process);
+            assert_eq!(process.tracer, 0);
+            (process.state, process.threads[0].state, process.threads.remove(0).wchan)
+        };
+        assert_eq!(traced(false), (State::Sleeping, State::Sleeping, "hrtimer_nanosleep".to_owned()));
+        assert_eq!(traced(true), (State::Stopped, State::Stopped, "do_signal_stop".to_owned()));
+        // one of another tracer is left as it is
+        let mut other = Process { pid: 8, tracer: 1, state: State::Traced, ..Process::default() };
+        time(7, TracedThread { call: None, left: None, is_stopped: false }).show(&mut other);
+        assert_eq!((other.tracer, other.state), (1, State::Traced));
+    }
+
+    #[test]
+    fn limits_are_what_is_left_where_the_kernel_has_none() {
+        let thread = TracedThread { call: None, left: Some(Duration::from_millis(1_500)), is_stopped: false };
+        let time = time(7, thread);
+        let limit = |limit| {
+            let mut call = Call { limit, ..Call::default() };
+            time.limit(7, &mut call);
+            call.limit
+        };
+        assert_eq!(limit(TimeLimit::Unknown), TimeLimit::LeftMs(1_500));
+        assert_eq!(limit(TimeLimit::LeftMs(9)), TimeLimit::LeftMs(1_500));
+        assert_eq!(limit(TimeLimit::GivenMs(9)), TimeLimit::GivenMs(9));
+        assert_eq!(limit(TimeLimit::Never), TimeLimit::Never);
+    }
+}

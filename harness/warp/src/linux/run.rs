@@ -5,7 +5,7 @@ use super::timed::SECOND;
 use super::tracer::{Owner, RootEnd, Tracer};
 use super::tree::{Schedule, State};
 use super::{proof, sys};
-use crate::{Call, Ending, Limit, Look, Next, Process, Thread, Verdict};
+use crate::{Call, Ending, Limit, Look, Next, Note, Process, Thread, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +17,10 @@ const NAPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_mi
 
 /// How much real time the command has to end after its last signal.
 const LAST_WORD: Duration = Duration::from_secs(60);
+
+/// How much real time what is left has to be gone after SIGKILL. One that a cgroup of version 1 freezes is not before it is
+/// thawed.
+const KILL: Duration = Duration::from_secs(10);
 
 /// After how many jumps in a row without a thread that waits for the outside none is looked for.
 const ALONE: u32 = 100;
@@ -269,8 +273,11 @@ impl Tracer<'_> {
 
     /// Ends the run, and says how it ended.
     fn finish(&mut self, verdict: Verdict) -> Ending {
-        let ending = self.told.take().or_else(|| self.over.take()).unwrap_or_else(|| self.ending(verdict));
+        let mut ending = self.told.take().or_else(|| self.over.take()).unwrap_or_else(|| self.ending(verdict));
         self.kill_all();
+        let alive = self.threads.values().filter(|thread| self.processes.contains_key(&thread.pid));
+        ending.notes.extend(alive.map(|thread| Note { program: thread.name.clone(), what: Limit::NotKilled }));
+        ending.notes.dedup();
         ending
     }
 
@@ -291,9 +298,10 @@ impl Tracer<'_> {
         }
     }
 
-    /// Kills what is left, and waits until it is gone.
+    /// Kills what is left, and waits until it is gone, or for [`KILL`].
     fn kill_all(&mut self) {
-        while !self.threads.is_empty() {
+        let end = Instant::now() + KILL;
+        while !self.threads.is_empty() && Instant::now() < end {
             for pid in self.processes.keys().chain(self.threads.keys()) {
                 sys::kill(*pid, libc::SIGKILL);
             }
