@@ -29,7 +29,7 @@ use std::time::Duration;
   rehang supervise --dry-run --events hangs.ndjson -- claude -p 'fix the tests'
   rehang supervise --strategy 'idle@f54b32f(timeout=10m)' -- make")]
 pub struct Supervise {
-    /// The stack; `rehang strategies` lists those that can run around a process.
+    /// The stack; `rehang list --strategies` lists those that can run around a process.
     #[arg(long, value_name = "STACK", default_value = "guard")]
     pub strategy: String,
     /// End the command after this time, whatever it does: `30m`, `4h`. Without it there is no such limit.
