@@ -7,6 +7,7 @@ use crate::commands::{
     reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
+use crate::moved;
 use crate::terminal::{self, Said};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::Write;
@@ -37,12 +38,8 @@ enum Command {
     Run(run::Run),
     /// Name the cells of the matrix.
     List(list::List),
-    /// Name the strategies, with origin, seat and constants.
-    Strategies(list::Strategies),
     /// Show one cell as a timeline.
     Show(show::Show),
-    /// Run the cell of a trace again, and compare.
-    Replay(show::Replay),
     /// Write a first scenario for an agent of your choice: it hangs, and runs.
     New(new::New),
     /// Show every error of scenario files, with file, line and caret.
@@ -57,10 +54,6 @@ enum Command {
     Explore(explore::Explore),
     /// Say how the log of an agent or a wrapper ended, and make a scenario of it.
     Import(import::Import),
-    /// Print the JSON Schema of scenario files.
-    #[command(after_help = "Example:
-  rehang schema > rehang.schema.json      an editor that knows TOML then completes keys and marks errors")]
-    Schema,
     Score(score::Score),
     Merge(merge::Merge),
     Path(path::Path),
@@ -124,6 +117,10 @@ impl Command {
 /// The whole command: plays a fake or a worker if it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
+    if let Some(text) = moved::moved(std::env::args().skip(1)) {
+        complain!("{text}");
+        return ExitCode::from(Code::Usage as u8);
+    }
     let mut face = fitted(grouped(Args::command()), terminal::width(terminal::REPORT).min(terminal::REPORT));
     let read = face.try_get_matches_from_mut(std::env::args_os());
     let args = read.and_then(|mut read| Args::from_arg_matches_mut(&mut read).map_err(|error| error.format(&mut face)));
@@ -171,8 +168,8 @@ fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
 /// The commands by what they are for, as the help shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
-    ("Test", &["run", "show", "list", "strategies", "score", "merge", "report", "wrapper", "path", "warp"]),
-    ("Write", &["new", "check", "import", "reproduce", "shrink", "tune", "explore", "replay", "explain", "schema"]),
+    ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "path", "warp"]),
+    ("Write", &["new", "check", "import", "reproduce", "shrink", "tune", "explore", "explain"]),
     ("Releases", &["upstream", "bisect", "agents", "drift", "record", "site"]),
     ("Shell", &["completions", "man", "help"]),
 ];
@@ -277,9 +274,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         }
         Command::Merge(merge) => merge.run(&mut out),
         Command::List(list) => list.run(&mut out),
-        Command::Strategies(strategies) => strategies.run(&mut out),
         Command::Show(show) => show.run(&mut out),
-        Command::Replay(replay) => replay.run(&mut out),
         Command::New(new) => new.run(&mut out),
         Command::Check(check) => check.run(&mut out),
         Command::Explore(explore) => {
@@ -297,10 +292,6 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         }
         Command::Tune(tune) => tune.run(&mut out),
         Command::Man { dir } => man(dir.as_deref(), &mut out),
-        Command::Schema => {
-            writeln!(out, "{:#}", rehang_scenario::schema())?;
-            Ok(Code::Expected)
-        }
         Command::Score(score) => score.run(&mut out),
         Command::Upstream(upstream) => upstream.run(&mut out),
         Command::Site(site) => site.run(&mut out),
@@ -386,6 +377,33 @@ mod tests {
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         assert!(count > 60, "only {count} commands were found");
+    }
+
+    #[test]
+    fn what_has_moved_is_no_command_and_is_where_it_is_said_to_be() {
+        let command = Args::command();
+        let all = shown(&command);
+        let all: Vec<String> = all.iter().map(|command| (**command).clone().render_long_help().to_string()).collect();
+        for (old, new) in moved::MOVED {
+            assert!(command.find_subcommand(old).is_none(), "{old} is still a command");
+            // with its value, if the option takes one
+            let words = ["rehang"].into_iter().chain(new.split(' '));
+            let bare = Args::try_parse_from(words.clone()).is_ok();
+            let others = [&["x"][..], &["x.toml"]];
+            assert!(
+                bare || others
+                    .iter()
+                    .any(|more| Args::try_parse_from(words.clone().chain(more.iter().copied())).is_ok()),
+                "{new}"
+            );
+            let told = |args: &[&str]| moved::moved(args.iter().map(|&arg| arg.to_owned()));
+            let text = format!("`rehang {old}` is now `rehang {new}`");
+            assert_eq!(told(&[old, "x"]), Some(text.clone()));
+            assert_eq!(told(&["help", old]), Some(text));
+            assert_eq!(told(&["list", old]), None);
+            let named = format!("rehang {old}");
+            assert!(!all.iter().any(|help| help.contains(&named)), "a help names {named}");
+        }
     }
 
     #[test]

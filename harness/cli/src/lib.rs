@@ -18,6 +18,7 @@ pub mod commands;
 pub mod error;
 pub mod last;
 pub mod last_run;
+mod moved;
 pub mod pictures;
 pub mod place;
 pub mod releases;

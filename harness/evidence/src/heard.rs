@@ -84,7 +84,7 @@ impl Heard {
     pub fn add_to(&self, snapshot: &mut Snapshot) {
         let Some((pid, name)) = nearest(snapshot) else { return };
         let at = snapshot.agents.iter().position(|agent| agent.pid == pid).unwrap_or_else(|| {
-            snapshot.agents.push(Agent { pid, name: name.to_owned(), ..Agent::default() });
+            snapshot.agents.push(Agent { pid, name, ..Agent::default() });
             snapshot.agents.len() - 1
         });
         let agent = &mut snapshot.agents[at];
@@ -116,14 +116,14 @@ impl Heard {
 }
 
 /// The agent that is nearest to the roots.
-fn nearest(snapshot: &Snapshot) -> Option<(Pid, &'static str)> {
+fn nearest(snapshot: &Snapshot) -> Option<(Pid, String)> {
     let mut next: VecDeque<Pid> = snapshot.roots.iter().copied().collect();
     // a process has one parent, so none comes twice; those that a broken snapshot makes their own are counted
     for _ in 0..=snapshot.tree.len() {
         let pid = next.pop_front()?;
         let Some(process) = snapshot.tree.get(&pid) else { continue };
-        if let Some(kind) = kind::of(process) {
-            return Some((pid, kind.name));
+        if let Some(kind) = kind::agent(process) {
+            return Some((pid, kind.name.to_owned()));
         }
         next.extend(snapshot.tree.values().filter(|child| child.ppid == pid).map(|child| child.pid));
     }

@@ -5,7 +5,7 @@
 use crate::data::Process;
 use std::path::Path;
 
-/// An agent.
+/// A known agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// Its name in a sentence.
@@ -17,6 +17,16 @@ pub struct Kind {
     /// The npm package whose files are it.
     package: &'static str,
     /// Arguments that mean that it runs without a person: its task was given on the command line.
+    headless: &'static [&'static str],
+}
+
+/// An agent, known or named by the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnyAgent<'a> {
+    /// Its name in a sentence.
+    pub title: &'a str,
+    /// The name of its program.
+    pub name: &'a str,
     headless: &'static [&'static str],
 }
 
@@ -71,7 +81,19 @@ pub fn program(process: &Process) -> &str {
     process.args.first().map_or(process.comm.as_str(), |arg| stem(arg.trim_start_matches('-')))
 }
 
-/// Which agent a process is.
+/// Which agent a process is: a known one, or one that the caller has named ([`crate::AgentNames`]).
+///
+/// Of a named one nothing is known but its part in the tree, so the rules decide the careful way. It counts as run by a
+/// person, since no argument is known to say otherwise: its terminal may be answered, and a finished turn may be followed by
+/// the next one. Its timers, its signal handlers and its port can each wake it, its host may send it the next message, and
+/// it may compute. Rules that rest on how a program is built ask [`of`] instead.
+pub fn agent(process: &Process) -> Option<AnyAgent<'_>> {
+    let known = |kind: &Kind| AnyAgent { title: kind.title, name: kind.name, headless: kind.headless };
+    let named = |name| AnyAgent { title: name, name, headless: &[] };
+    of(process).map(known).or_else(|| process.agent.as_deref().map(named))
+}
+
+/// Which known agent a process is.
 pub fn of(process: &Process) -> Option<&'static Kind> {
     let program = process.args.first().map(String::as_str);
     let [program, exe, comm] = [program, process.exe.as_deref(), Some(process.comm.as_str())].map(|it| it.map(stem));
@@ -90,12 +112,12 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
 }
 
 /// Whether it was started to run without a person.
-pub fn headless(kind: &Kind, process: &Process) -> bool {
+pub fn headless(agent: &AnyAgent<'_>, process: &Process) -> bool {
     process
         .args
         .iter()
         .skip(1)
-        .any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
+        .any(|arg| agent.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
 }
 
 /// Whether it was started by a host that sends it messages on its standard input (Claude Code).
@@ -182,8 +204,11 @@ mod tests {
 
     #[test]
     fn how_it_was_started_is_in_its_arguments() {
-        let claude = of(&started("claude", &["claude"])).unwrap();
-        let without = |args: &[&str]| headless(claude, &started("claude", args));
+        let without = |args: &[&str]| {
+            let process = started("claude", args);
+            let claude = agent(&process).expect("an agent by its name");
+            headless(&claude, &process)
+        };
         assert!(without(&["claude", "-p", "x"]) && without(&["claude", "--output-format=json"]));
         assert!(!without(&["claude"]) && !without(&["-p"]) && !without(&["claude", "--printer"]));
         let hosted = |args: &[&str]| is_hosted(&started("claude", args));

@@ -6,6 +6,7 @@
 use crate::data::{Pid, Snapshot};
 use crate::diagnosis::{Diagnosis, Limits, diagnose};
 use crate::heard::Heard;
+use crate::named::AgentNames;
 use crate::read::{Options, SnapshotError, take};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -29,6 +30,16 @@ impl Look {
         let diagnosis = diagnose(&before, &after, limits);
         Look { before, after, diagnosis }
     }
+
+    /// Counts the processes of these names as agents, and diagnoses again.
+    pub fn count_as_agents(&mut self, names: &AgentNames, limits: &Limits) {
+        if names.is_empty() {
+            return;
+        }
+        names.mark(&mut self.before);
+        names.mark(&mut self.after);
+        self.diagnosis = diagnose(&self.before, &self.after, limits);
+    }
 }
 
 /// Looks twice, `window` apart.
@@ -42,7 +53,8 @@ pub fn look(roots: &[Pid], options: &Options, limits: &Limits, window: Duration)
     Ok(Look::of(Some(before), take(roots, options)?, limits))
 }
 
-/// Looks every `window` until `see` has seen enough or the processes are gone.
+/// Looks every `window` until `see` has seen enough or the processes are gone. It may change the look that it is given
+/// ([`Look::count_as_agents`]).
 ///
 /// # Errors
 /// None of the roots exists at the start.
@@ -51,7 +63,7 @@ pub fn watch(
     options: &Options,
     limits: &Limits,
     window: Duration,
-    mut see: impl FnMut(&Look) -> ControlFlow<()>,
+    mut see: impl FnMut(&mut Look) -> ControlFlow<()>,
 ) -> Result<(), SnapshotError> {
     let mut before = take(roots, &Options::default())?;
     loop {
@@ -61,8 +73,8 @@ pub fn watch(
             Err(SnapshotError::NoProcess(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let look = Look::of(Some(before), after, limits);
-        if see(&look).is_break() {
+        let mut look = Look::of(Some(before), after, limits);
+        if see(&mut look).is_break() {
             return Ok(());
         }
         before = look.after;
@@ -81,6 +93,7 @@ pub struct Glance {
     before: Option<Snapshot>,
     due: Instant,
     heard: Heard,
+    names: AgentNames,
 }
 
 impl Glance {
@@ -96,7 +109,21 @@ impl Glance {
     /// With a first snapshot that is there already, if there is one; the second is due a `window` from now.
     pub fn after(roots: &[Pid], before: Option<Snapshot>, window: Duration) -> Glance {
         let options = Options { records: true, ..Options::default() };
-        Glance { roots: roots.to_vec(), options, before, due: Instant::now() + window, heard: Heard::default() }
+        Glance {
+            roots: roots.to_vec(),
+            options,
+            before,
+            due: Instant::now() + window,
+            heard: Heard::default(),
+            names: AgentNames::default(),
+        }
+    }
+
+    /// Has the processes of these names count as agents.
+    #[must_use]
+    pub fn naming(mut self, names: &AgentNames) -> Glance {
+        self.names.clone_from(names);
+        self
     }
 
     /// Has the agents' servers asked too, as the looks of the stages do, after the second snapshot: its end then takes as
@@ -131,6 +158,11 @@ impl Glance {
 
     fn take(&mut self) -> Look {
         let mut after = take(&self.roots, &self.options).unwrap_or_default();
+        if let Some(before) = &mut self.before {
+            self.names.mark(before);
+        }
+        // what was heard is the nearest agent's
+        self.names.mark(&mut after);
         self.heard.add_to(&mut after);
         Look::of(self.before.take(), after, &Limits::default())
     }
@@ -158,11 +190,36 @@ mod tests {
     }
 
     #[test]
+    fn a_named_agent_is_marked_in_both_snapshots_and_diagnosed_as_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("my-agent.sh");
+        std::fs::write(&script, "read line\n").expect("a script");
+        let names = AgentNames::new(["my-agent"]).expect("a name");
+        let child = Staged::start(std::process::Command::new("sh").arg(&script).stdin(Stdio::piped()));
+        child.is_in(libc::SYS_read);
+        let (pid, limits) = (child.pid(), Limits::default());
+        let mut look = look(&[pid], &Options::default(), &limits, NOW).unwrap();
+        let plain = look.diagnosis.clone();
+        assert!(look.after.tree[&pid].agent.is_none() && plain.sentence.starts_with("sh my-agent.sh ("), "{plain:?}");
+        look.count_as_agents(&AgentNames::default(), &limits);
+        assert_eq!(look.diagnosis, plain);
+        look.count_as_agents(&names, &limits);
+        for snapshot in [&look.before, &look.after] {
+            let marked = snapshot.processes().filter(|process| process.agent.is_some()).map(|process| process.pid);
+            assert_eq!(marked.collect::<Vec<_>>(), [pid]);
+        }
+        assert!(look.diagnosis.sentence.starts_with(&format!("my-agent ({pid})")), "{:?}", look.diagnosis);
+        let glance = Glance::after(&[pid], None, NOW).naming(&names).end();
+        assert_eq!(glance.after.tree[&pid].agent.as_deref(), Some("my-agent"));
+        assert!(glance.diagnosis.sentence.starts_with("my-agent ("), "{:?}", glance.diagnosis);
+    }
+
+    #[test]
     fn a_watch_goes_on_until_enough_is_seen_or_nothing_is_left() {
         let mut cat = Some(Staged::cat(Stdio::piped()));
         let roots = [cat.as_ref().unwrap().pid()];
         let mut seen: Vec<(u64, u64)> = Vec::new();
-        let see = |look: &Look| {
+        let see = |look: &mut Look| {
             seen.push((look.before.at_ns, look.after.at_ns));
             if seen.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -173,7 +230,7 @@ mod tests {
             "each begins where the one before it ended: {seen:?}"
         );
         let mut count = 0;
-        let end = |_: &Look| {
+        let end = |_: &mut Look| {
             count += 1;
             cat = None;
             ControlFlow::Continue(())

@@ -41,7 +41,7 @@ fn unknown(why: Why) -> Unknown {
     };
     let (message, label) = match why {
         Why::Unknown { name, near } => {
-            let label = near.map_or("`rehang strategies` lists them".to_owned(), did_you_mean);
+            let label = near.map_or("`rehang list --strategies` lists them".to_owned(), did_you_mean);
             (format!("no strategy is called `{name}`"), label)
         }
         Why::UnknownVersion { name, near, versions } => (format!("there is no `{name}`"), meant(near, &versions)),

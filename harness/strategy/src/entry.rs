@@ -39,7 +39,7 @@ impl Entry {
     }
 }
 
-/// The text of `rehang strategies`: name and seat, what it does, where it is from, its parameters.
+/// The text of `rehang list --strategies`: name and seat, what it does, where it is from, its parameters.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let speaks: Vec<&str> = self.speaks.iter().map(|wire| wire.name()).collect();
@@ -65,7 +65,7 @@ pub struct Named {
     pub summary: &'static str,
 }
 
-/// The text of `rehang strategies`.
+/// The text of `rehang list --strategies`.
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}  [a stack: {}]", self.name, self.members)?;

@@ -189,7 +189,7 @@ pub struct SpecError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     /// The text is empty.
-    #[error("no strategy is named; `rehang strategies` lists them")]
+    #[error("no strategy is named; `rehang list --strategies` lists them")]
     Empty,
     /// Several strategies are given where one is wanted.
     #[error("one strategy is wanted here, and this is a stack")]
@@ -207,7 +207,7 @@ pub enum Why {
         wanted: &'static str,
     },
     /// There is no such strategy.
-    #[error("{}", unknown("strategy", name, *near, "`rehang strategies` lists them"))]
+    #[error("{}", unknown("strategy", name, *near, "`rehang list --strategies` lists them"))]
     Unknown {
         /// The name that was given.
         name: String,

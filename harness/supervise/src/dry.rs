@@ -4,7 +4,7 @@
 //! the run is reported; after it there are no more looks, since the rest of the run would not have happened.
 
 use super::{End, Supervisor, called};
-use rehang_evidence::{Limits, Look, Options, take};
+use rehang_evidence::{Limits, Look, Options, SnapshotError, take};
 use rehang_processes::tree;
 use rehang_words::text::took;
 use std::io;
@@ -46,8 +46,12 @@ impl Supervisor {
         let look = match self.last_look.take() {
             Some(look) => Some(look),
             None => {
-                let pid = self.run.pid;
-                let look = move || take(&[pid], &Options::default()).map(|now| Look::of(None, now, &Limits::default()));
+                let (pid, agents) = (self.run.pid, self.agents.clone());
+                let look = move || {
+                    let mut now = take(&[pid], &Options::default())?;
+                    agents.mark(&mut now);
+                    Ok::<Look, SnapshotError>(Look::of(None, now, &Limits::default()))
+                };
                 self.meanwhile(look)?.and_then(Result::ok)
             }
         };

@@ -26,7 +26,7 @@ use last_line::LastLine;
 use look::{Before, Beside, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rehang_evidence::{Glance, Heard, Look};
+use rehang_evidence::{AgentNames, Glance, Heard, Look};
 use rehang_processes::machine;
 use rehang_processes::tree::{self, Below};
 pub use rehang_strategy::StackError;
@@ -72,6 +72,8 @@ pub struct Order {
     /// How long a state that no healthy run stays in must last before it is ended; `None`: the processes are not looked
     /// at.
     pub patience: Option<Duration>,
+    /// Programs that count as agents beside the known ones.
+    pub agents: AgentNames,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
     /// Where evidence is kept.
@@ -165,7 +167,8 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         glances: None,
         glance: None,
         asks: None,
-        looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
+        looks: order.patience.map(|patience| Looks::at(run.pid, patience, &order.agents)),
+        agents: order.agents,
         argv: order.argv,
         host,
         before: None,
@@ -254,6 +257,8 @@ struct Supervisor {
     signals: Signals,
     evidence: Evidence,
     looks: Option<Looks>,
+    /// Programs that count as agents in every look.
+    agents: AgentNames,
     /// The beginning of a look that a strategy has asked for.
     glances: Option<Beside<Glance>>,
     /// That look, until its end is due.
@@ -372,8 +377,8 @@ impl Supervisor {
                 // strategies that ask at once share one look
                 Step::Look if self.glances.is_some() || self.glance.is_some() || self.asks.is_some() => {}
                 Step::Look => {
-                    let pid = self.run.pid;
-                    self.glances = Beside::begin(move || Glance::begin(&[pid]).asking()).ok();
+                    let (pid, agents) = (self.run.pid, self.agents.clone());
+                    self.glances = Beside::begin(move || Glance::begin(&[pid]).asking().naming(&agents)).ok();
                 }
                 // stdin belongs to the caller, and only the caller can end it; a look decides whether a process waits
                 // for it
@@ -423,8 +428,8 @@ impl Supervisor {
         }
         // what comes out meanwhile may make a strategy signal again
         self.looks_before = true;
-        let (pid, exited) = (self.run.pid, self.exit.is_some());
-        let before = self.meanwhile(move || Before::look(pid, exited));
+        let (pid, exited, agents) = (self.run.pid, self.exit.is_some(), self.agents.clone());
+        let before = self.meanwhile(move || Before::look(pid, exited, &agents));
         self.before = Some(before.ok().flatten().unwrap_or_default());
         self.looks_before = false;
     }

@@ -9,7 +9,7 @@
 
 use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
-use rehang_evidence::{Diagnosis, Glance, Heard, Limits, Look, Options, Snapshot, look};
+use rehang_evidence::{AgentNames, Diagnosis, Glance, Heard, Limits, Look, Options, Snapshot, look};
 use rehang_processes::tree::{self, Below};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -65,6 +65,7 @@ const WINDOW: Duration = Duration::from_millis(500);
 /// Looks, and remembers.
 pub struct Looks {
     pid: i32,
+    agents: AgentNames,
     every: Duration,
     patience: Duration,
     /// The look under way: its first snapshot is the second one of the look before. `None` while it is taken.
@@ -80,10 +81,20 @@ pub struct Looks {
 
 impl Looks {
     /// Looks at the tree below a process; believes what has lasted for `patience`.
-    pub fn at(pid: i32, patience: Duration) -> Looks {
+    pub fn at(pid: i32, patience: Duration, agents: &AgentNames) -> Looks {
         let every = (patience / 6).max(Duration::from_millis(20));
-        let glance = Some(Glance::after(&[pid], None, every));
-        Looks { pid, every, patience, glance, taken: None, stale: false, waits: None, said: false }
+        let glance = Some(Glance::after(&[pid], None, every).naming(agents));
+        Looks {
+            pid,
+            agents: agents.clone(),
+            every,
+            patience,
+            glance,
+            taken: None,
+            stale: false,
+            waits: None,
+            said: false,
+        }
     }
 
     /// How long until the next look; `None` while one is taken.
@@ -96,10 +107,15 @@ impl Looks {
         self.taken.as_ref().map(|(taken, _)| taken.wakes())
     }
 
+    /// A look that begins now.
+    fn anew(&self) -> Glance {
+        Glance::after(&[self.pid], None, self.every).naming(&self.agents)
+    }
+
     /// Something came out: it moves.
     pub fn moved(&mut self) {
-        match &mut self.glance {
-            Some(glance) => *glance = Glance::after(&[self.pid], None, self.every),
+        match &self.glance {
+            Some(_) => self.glance = Some(self.anew()),
             None => self.stale = true,
         }
         (self.waits, self.said) = (None, true);
@@ -118,14 +134,13 @@ impl Looks {
             match Beside::begin(look) {
                 Ok(taken) => (self.taken, self.stale) = (Some((taken, now)), false),
                 // without a thread there is no look; the next one may have one
-                Err(_) => self.glance = Some(Glance::after(&[self.pid], None, self.every)),
+                Err(_) => self.glance = Some(self.anew()),
             }
         }
         let done = self.taken.as_ref().and_then(|(taken, _)| taken.result())?;
         let began = self.taken.take().map_or_else(Instant::now, |(_, began)| began);
-        let again = || Glance::after(&[self.pid], None, self.every);
         let Some((look, glance)) = done.filter(|_| !self.stale) else {
-            self.glance = Some(again());
+            self.glance = Some(self.anew());
             return None;
         };
         self.glance = Some(glance);
@@ -187,11 +202,15 @@ pub struct Before {
 
 impl Before {
     /// Looks at a command, or at what it has left if it has exited. Takes as long as a look does.
-    pub fn look(pid: i32, exited: bool) -> Before {
+    pub fn look(pid: i32, exited: bool, agents: &AgentNames) -> Before {
         let there = tree::below();
         let pids: Vec<i32> = if exited { there.iter().map(|left| left.pid).collect() } else { vec![pid] };
         let look = look(&pids, &Options { records: true, ..Options::default() }, &Limits::default(), WINDOW);
-        Before { look: look.ok(), there }
+        let named = |mut look: Look| {
+            look.count_as_agents(agents, &Limits::default());
+            look
+        };
+        Before { look: look.ok().map(named), there }
     }
 
     /// Uses a look that was just taken, instead of a new one.

@@ -48,7 +48,7 @@ pub fn suggest_part<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The error for an unknown name: what was given, the nearest, and how to see all, in a lower-case fragment. `all` is a
-/// clause such as "`rehang strategies` lists them"; it may be empty.
+/// clause such as "`rehang list --strategies` lists them"; it may be empty.
 ///
 /// ```
 /// # use rehang_words::text::unknown;

@@ -16,11 +16,16 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang check my-hang.toml      one file
-  rehang check hangs/            all files of a folder")]
+  rehang check hangs/            all files of a folder
+  rehang check --schema > rehang.schema.json
+                                 an editor that knows TOML then completes keys and marks errors")]
 pub struct Check {
     /// Files and folders; by default the folder `scenarios` here or above.
     #[arg(value_name = "FILE")]
     pub paths: Vec<PathBuf>,
+    /// Print the JSON Schema of scenario files instead.
+    #[arg(long, conflicts_with = "paths")]
+    pub schema: bool,
 }
 
 /// The error of a path that is not there, with what may be done.
@@ -40,6 +45,10 @@ impl Check {
     /// # Errors
     /// A file that cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if self.schema {
+            writeln!(out, "{:#}", rehang_scenario::schema())?;
+            return Ok(Code::Expected);
+        }
         let mut paths = Vec::new();
         let named = if self.paths.is_empty() { vec![default_folder()] } else { self.paths.clone() };
         for path in named {

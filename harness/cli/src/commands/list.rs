@@ -1,4 +1,4 @@
-//! `rehang list`, `rehang strategies`, `rehang schema`: what there is.
+//! `rehang list`: the cells, the scenarios, the ways to hang, the strategies.
 //!
 //! Invariant: prints what the matrix would run, by the same selection.
 
@@ -7,7 +7,6 @@ use super::{Code, CommandError};
 use clap::Args;
 use rehang_scenario::Stage;
 use rehang_strategy::entry::Value;
-use serde_json::json;
 use std::io::Write;
 
 /// Names the cells of the matrix.
@@ -15,7 +14,9 @@ use std::io::Write;
 #[command(after_help = "Examples:
   rehang list question/ --terminal null      cells by their names
   rehang list --files                        scenarios with their titles
-  rehang list --mechanisms                   the ways to hang")]
+  rehang list --mechanisms                   the ways to hang
+  rehang list --strategies                   where each comes from, and its constants
+  rehang list --strategies --json | jq -r .name")]
 pub struct List {
     /// Which cells.
     #[command(flatten)]
@@ -27,6 +28,12 @@ pub struct List {
     /// Without a filter, scenarios that real releases alone play are among them.
     #[arg(long, conflicts_with = "files")]
     pub mechanisms: bool,
+    /// The strategies instead of cells, with origin, seat and constants.
+    #[arg(long, conflicts_with_all = ["files", "mechanisms", "filter", "strategy", "terminal", "seeds", "exact", "shard", "scenarios"])]
+    pub strategies: bool,
+    /// NDJSON, one object a strategy.
+    #[arg(long, requires = "strategies")]
+    pub json: bool,
 }
 
 impl List {
@@ -35,6 +42,9 @@ impl List {
     /// # Errors
     /// A filter that nothing matches, a file that cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if self.strategies {
+            return strategies(self.json, out);
+        }
         let selected = self.select.select(&[Stage::Sim, Stage::Lockstep])?;
         for problem in &selected.problems {
             complain!("{problem}");
@@ -68,49 +78,35 @@ impl List {
     }
 }
 
-/// Names the strategies with origin, seat and constants.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "Examples:
-  rehang strategies                          where each comes from, and its constants
-  rehang strategies --json | jq -r .name")]
-pub struct Strategies {
-    /// NDJSON, one object a strategy.
-    #[arg(long)]
-    pub json: bool,
-}
-
-impl Strategies {
-    /// Prints them.
-    ///
-    /// # Errors
-    /// Those of writing.
-    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        for entry in rehang_strategy::all() {
-            if !self.json {
-                write!(out, "{entry}")?;
-                continue;
-            }
-            let params: Vec<_> = entry
-                .params
-                .iter()
-                .map(|param| json!({ "name": param.name, "default": default(&param.default), "doc": param.doc }))
-                .collect();
-            let line = json!({
-                "name": entry.name, "seat": entry.seat.name(), "origin": entry.origin, "summary": entry.summary,
-                "wires": entry.speaks.iter().map(|wire| wire.name()).collect::<Vec<_>>(), "params": params,
-            });
-            writeln!(out, "{line}")?;
+/// Prints the strategies with origin, seat and constants.
+fn strategies(json: bool, out: &mut dyn Write) -> Result<Code, CommandError> {
+    for entry in rehang_strategy::all() {
+        if !json {
+            write!(out, "{entry}")?;
+            continue;
         }
-        for stack in rehang_strategy::catalogue::named() {
-            if self.json {
-                let line = json!({ "name": stack.name, "members": stack.members, "summary": stack.summary });
-                writeln!(out, "{line}")?;
-                continue;
-            }
-            write!(out, "{stack}")?;
-        }
-        Ok(Code::Expected)
+        let params: Vec<_> = entry
+            .params
+            .iter()
+            .map(
+                |param| serde_json::json!({ "name": param.name, "default": default(&param.default), "doc": param.doc }),
+            )
+            .collect();
+        let line = serde_json::json!({
+            "name": entry.name, "seat": entry.seat.name(), "origin": entry.origin, "summary": entry.summary,
+            "wires": entry.speaks.iter().map(|wire| wire.name()).collect::<Vec<_>>(), "params": params,
+        });
+        writeln!(out, "{line}")?;
     }
+    for stack in rehang_strategy::catalogue::named() {
+        if json {
+            let line = serde_json::json!({ "name": stack.name, "members": stack.members, "summary": stack.summary });
+            writeln!(out, "{line}")?;
+            continue;
+        }
+        write!(out, "{stack}")?;
+    }
+    Ok(Code::Expected)
 }
 
 /// A default in the notation of stacks: a text has no quotes here.

@@ -49,6 +49,14 @@ pub fn terminal(word: &str) -> Result<Terminal, String> {
     all.clone().find(|t| t.name() == word).ok_or_else(|| one_of(word, all.map(Terminal::name)))
 }
 
+/// The values of `--agent`.
+///
+/// # Errors
+/// One of them is no name; there are too many.
+pub fn agent_names(names: &[String]) -> Result<rehang_evidence::AgentNames, CommandError> {
+    rehang_evidence::AgentNames::new(names).map_err(|error| CommandError::Usage(format!("--agent: {error}")))
+}
+
 /// A span on the command line: `30s`, `10m`.
 ///
 /// # Errors

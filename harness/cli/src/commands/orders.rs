@@ -2,7 +2,7 @@
 //! virtual time.
 //!
 //! Invariants: cells are printed in the order of their names, however many threads there are; each order that is printed is
-//! one that `rehang show` and `rehang replay` take.
+//! one that `rehang show` and `rehang show --replay` take.
 
 use super::select::Select;
 use super::{Code, CommandError};

@@ -348,7 +348,9 @@ fn first_in(file: &Path) -> Result<(Scenario, String), CommandError> {
 fn seated(scenario: Scenario, stack: &str) -> Result<Case, CommandError> {
     let seat = rehang_strategy::stack(stack).map_err(|e| e.to_string());
     let seat = seat.and_then(|stack| stack.seat_in(&scenario.agent.wires()).map_err(|e| e.to_string()));
-    seat.map_err(|why| CommandError::Usage(format!("--strategy '{stack}': {why}; `rehang strategies` lists them")))?;
+    seat.map_err(|why| {
+        CommandError::Usage(format!("--strategy '{stack}': {why}; `rehang list --strategies` lists them"))
+    })?;
     Ok(Case::of(scenario, stack))
 }
 

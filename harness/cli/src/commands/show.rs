@@ -1,4 +1,4 @@
-//! `rehang show CELL` and `rehang replay TRACE`: one cell as a timeline; again, and the same.
+//! `rehang show CELL` and `rehang show --replay TRACE`: one cell as a timeline; again, and the same.
 //!
 //! Invariants: no line of a timeline is wider than the terminal, or than 80 columns if there is none; a replay runs the
 //! cell that the trace's header names and compares every event.
@@ -23,7 +23,7 @@ use rehang_search::orders::Inevitable;
 use rehang_trace::{Event, Trace, ndjson};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Columns of a timeline that goes to no terminal.
 const WIDTH: usize = 80;
@@ -36,7 +36,9 @@ const WIDTH: usize = 80;
   asciinema play hang.cast
   rehang show --stage sim 'question/late-reply[blind-timeout-at]::blind-timeout::null::1/16=2'
                                                      seed 1, but at tie 16 the second candidate runs
-  rehang show --orders question/row-diff::none::null  from when on is the hang inevitable?")]
+  rehang show --orders question/row-diff::none::null  from when on is the hang inevitable?
+  rehang show --trace --exact question/row-diff::none::null::1 > t.ndjson
+  rehang show --replay t.ndjson                       does it still run so?")]
 pub struct Show {
     /// Which cells.
     #[command(flatten)]
@@ -50,6 +52,9 @@ pub struct Show {
     /// Write the terminal of one cell into this file, as an asciicast v3 recording in virtual time.
     #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub cast: Option<PathBuf>,
+    /// Run the cell of this trace again, and compare: a file that `rehang run --traces` or `rehang show --trace` wrote.
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["filter", "strategy", "terminal", "seeds", "exact", "shard", "stage", "trace", "cast", "orders"])]
+    pub replay: Option<PathBuf>,
     /// Whether every order is tried, to say from when on a hang cannot be avoided.
     #[command(flatten)]
     pub orders: Orders,
@@ -61,6 +66,9 @@ impl Show {
     /// # Errors
     /// A name that no cell has, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if let Some(trace) = &self.replay {
+            return replay(trace, &self.select.scenarios, out);
+        }
         if self.select.filter.is_empty() && self.select.scenarios.is_empty() {
             return Err(CommandError::Usage("which cell? `rehang list` names them all".to_owned()));
         }
@@ -171,7 +179,7 @@ fn shown(cell: &CellAnswer, ordered: Option<&CellOrders>, width: usize) -> Strin
 }
 
 /// Writes the recording of the one cell there is.
-fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), CommandError> {
+fn write_cast(file: &Path, cells: &[CellAnswer]) -> Result<(), CommandError> {
     let [cell] = cells else {
         let what = format!("a recording is of one cell, and these are {}; name one with --exact", cells.len());
         return Err(CommandError::Usage(what));
@@ -182,60 +190,39 @@ fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), Comman
     Ok(outputs::write(file, text)?)
 }
 
-/// Runs the cell of a trace again.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "Examples:
-  rehang show --trace --exact question/row-diff::none::null::1 > t.ndjson
-  rehang replay t.ndjson")]
-pub struct Replay {
-    /// A trace that `rehang run --traces` or `rehang show --trace` wrote.
-    pub trace: PathBuf,
-    /// Scenario files and folders.
-    #[arg(long, value_name = "PATH")]
-    pub scenarios: Vec<PathBuf>,
-}
-
-impl Replay {
-    /// Runs it and says whether it is the same.
-    ///
-    /// # Errors
-    /// A trace that cannot be read, a cell that no longer exists.
-    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let file = std::fs::File::open(&self.trace)
-            .map_err(|e| CommandError::Usage(format!("{}: {e}", self.trace.display())))?;
-        let read = ndjson::read(BufReader::new(file));
-        let (header, trace) = read.map_err(|e| {
-            let file = self.trace.display();
-            CommandError::Usage(format!("{file}: this is no trace ({e}); `rehang show CELL --trace > FILE` writes one"))
-        })?;
-        let control = if header.control { "::control" } else { "" };
-        let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.order());
-        let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
-        let select =
-            Select { filter: vec![id.clone()], exact: true, scenarios: self.scenarios.clone(), ..Select::default() };
-        let mut selected = select.select(stage.stages())?;
-        for unit in &mut selected.units {
-            unit.keep_traces = true;
-        }
-        let pool = Pool::new(workers(Some(1))?);
-        let outcome = crate::bars::run(&pool, &selected.units, false)?;
-        all_fit(&outcome.cells)?;
-        let again = outcome.cells.first().and_then(|cell| cell.trace.as_deref());
-        let again = again.ok_or_else(|| CommandError::Fault(format!("{id} gave no trace")))?;
-        let (_, again) = ndjson::read(again.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;
-        if again == trace {
-            writeln!(
-                out,
-                "{id}: the same, {}, sha256 {}",
-                counted(trace.events.len(), "event"),
-                ndjson::sha256(&trace)
-            )?;
-            return Ok(Code::Expected);
-        }
-        let at = again.events.iter().zip(&trace.events).position(|(a, b)| a != b);
-        let at = at.unwrap_or(again.events.len().min(trace.events.len()));
-        writeln!(out, "{id}: NOT the same from event {} on; this time:", at + 1)?;
-        writeln!(out, "{}", timeline::timeline(&again, terminal::width(WIDTH)))?;
-        Ok(Code::Nondeterministic)
+/// Runs the cell of a trace again, and says whether it is the same.
+///
+/// # Errors
+/// A trace that cannot be read, a cell that no longer exists.
+fn replay(trace_file: &Path, scenarios: &[PathBuf], out: &mut dyn Write) -> Result<Code, CommandError> {
+    let file =
+        std::fs::File::open(trace_file).map_err(|e| CommandError::Usage(format!("{}: {e}", trace_file.display())))?;
+    let read = ndjson::read(BufReader::new(file));
+    let (header, trace) = read.map_err(|e| {
+        let file = trace_file.display();
+        CommandError::Usage(format!("{file}: this is no trace ({e}); `rehang show CELL --trace > FILE` writes one"))
+    })?;
+    let control = if header.control { "::control" } else { "" };
+    let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.order());
+    let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
+    let select = Select { filter: vec![id.clone()], exact: true, scenarios: scenarios.to_vec(), ..Select::default() };
+    let mut selected = select.select(stage.stages())?;
+    for unit in &mut selected.units {
+        unit.keep_traces = true;
     }
+    let pool = Pool::new(workers(Some(1))?);
+    let outcome = crate::bars::run(&pool, &selected.units, false)?;
+    all_fit(&outcome.cells)?;
+    let again = outcome.cells.first().and_then(|cell| cell.trace.as_deref());
+    let again = again.ok_or_else(|| CommandError::Fault(format!("{id} gave no trace")))?;
+    let (_, again) = ndjson::read(again.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;
+    if again == trace {
+        writeln!(out, "{id}: the same, {}, sha256 {}", counted(trace.events.len(), "event"), ndjson::sha256(&trace))?;
+        return Ok(Code::Expected);
+    }
+    let at = again.events.iter().zip(&trace.events).position(|(a, b)| a != b);
+    let at = at.unwrap_or(again.events.len().min(trace.events.len()));
+    writeln!(out, "{id}: NOT the same from event {} on; this time:", at + 1)?;
+    writeln!(out, "{}", timeline::timeline(&again, terminal::width(WIDTH)))?;
+    Ok(Code::Nondeterministic)
 }

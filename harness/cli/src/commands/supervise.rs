@@ -29,7 +29,7 @@ use std::time::Duration;
   rehang supervise --dry-run --events hangs.ndjson -- claude -p 'fix the tests'
   rehang supervise --strategy 'idle@f54b32f(timeout=10m)' -- make")]
 pub struct Supervise {
-    /// The stack; `rehang strategies` lists those that can run around a process.
+    /// The stack; `rehang list --strategies` lists those that can run around a process.
     #[arg(long, value_name = "STACK", default_value = "guard")]
     pub strategy: String,
     /// End the command after this time, whatever it does: `30m`, `4h`. Without it there is no such limit.
@@ -41,6 +41,10 @@ pub struct Supervise {
     /// Do not look at the processes: the strategy's clocks alone.
     #[arg(long)]
     pub no_look: bool,
+    /// A program that counts as an agent, though rehang does not know it: its name, its script or its `-m` module. May be
+    /// given more than once.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Vec<String>,
     /// How long a command that is ended has from SIGTERM to SIGKILL, to save its work.
     #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = crate::commands::span)]
     pub grace: Span,
@@ -92,6 +96,7 @@ impl Supervise {
             stacks,
             pace: self.pace,
             patience: looks.then(|| real(self.patience)),
+            agents: super::agent_names(&self.agent)?,
             grace: real(self.grace),
             evidence: self.evidence.clone(),
             mask: Some(|text| Mask::default().lines(text)),

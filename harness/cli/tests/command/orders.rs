@@ -48,7 +48,7 @@ fn a_trace_of_an_order_is_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("t.ndjson");
     std::fs::write(&file, &trace.stdout).expect("a file");
-    let again = rehang(&["replay", &file.to_string_lossy()]);
+    let again = rehang(&["show", "--replay", &file.to_string_lossy()]);
     assert!(text(&again.stdout).starts_with(&format!("{cell}: the same, ")), "{}", text(&again.stdout));
 }
 

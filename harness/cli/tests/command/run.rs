@@ -151,7 +151,7 @@ fn a_cell_that_is_not_there_is_named_with_what_there_is() {
         &["show", "--stage", "sim", "--trace", "--scenarios", "my-hang.toml", "my-hang::none::null::1"],
     );
     std::fs::write(folder.path().join("t.ndjson"), trace.stdout).expect("a file");
-    let error = text(&rehang(folder.path(), &["replay", "t.ndjson"]).stderr);
+    let error = text(&rehang(folder.path(), &["show", "--replay", "t.ndjson"]).stderr);
     assert!(error.contains("'my-hang::none::null::1'") && error.contains("--scenarios FILE"), "{error}");
 }
 

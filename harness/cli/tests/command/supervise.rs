@@ -154,6 +154,24 @@ fn a_tool_that_hangs_is_ended_and_the_command_goes_on() {
     assert!(ended.err.contains("and the command goes on"), "{}", ended.err);
 }
 
+/// Below a shell that would go on with its script the whole run is ended, unless it is known which program is the agent.
+#[test]
+fn a_program_that_the_user_calls_an_agent_survives_its_tool() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let script = cache.path().join("my-agent.py");
+    let text = "import subprocess as s; p = s.Popen(['cat'], stdin=s.PIPE); print('the tool ended with', p.wait())";
+    std::fs::write(&script, text).expect("a script");
+    let run = |more: &[&str]| {
+        let args = [&["--pace", "1000"], more].concat();
+        let script = format!("python3 {}; echo after", script.display());
+        end(supervise(cache.path(), &args, &["sh", "-c", &script]).spawn().expect("rehang"))
+    };
+    let unknown = run(&[]);
+    assert!(unknown.code == Some(123) && unknown.out.is_empty(), "{} {}", unknown.out, unknown.err);
+    let named = run(&["--agent", "my-agent"]);
+    assert_eq!((named.code, named.out.as_str()), (Some(0), "the tool ended with -15\nafter\n"), "{}", named.err);
+}
+
 #[test]
 fn a_silent_build_is_left_alone() {
     // three minutes of the strategy's clock and more, without a word, on a stdin that nobody writes: one that waits for

@@ -97,3 +97,45 @@ fn whoever_looks_is_left_out() {
     assert!(said.starts_with("WAITING") && said.contains("waits for this very look"), "{said}");
     assert!(said.ends_with("over\n"), "{said}");
 }
+
+/// The same process, without the word of the user that it is an agent and with it.
+#[test]
+fn a_program_that_the_user_calls_an_agent_is_judged_as_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("my-agent.sh"), "mkfifo queue; read line <queue\n").expect("a script");
+    let agent = shell("sh ./my-agent.sh; echo later", folder.path());
+    let pid = agent.0.id();
+    let as_agent = |more: &[&str]| why(pid, &[&["--agent", "other", "--agent", "my-agent"], more].concat());
+    let mut said = String::new();
+    let found = (0..500).any(|_| {
+        said = as_agent(&[]);
+        said.contains("signature fifo-open")
+    });
+    assert!(found && said.contains("my-agent (") && !said.contains("sh my-agent.sh ("), "{said}");
+    let plain = why(pid, &[]);
+    assert!(plain.contains("sh my-agent.sh (") && !plain.contains("my-agent ("), "{plain}");
+    // the snapshots have it, so that they can be diagnosed again
+    let both: serde_json::Value = serde_json::from_str(&as_agent(&["--snapshots"])).expect("JSON");
+    for time in ["before", "after"] {
+        let tree = both[time]["tree"].as_object().expect("processes");
+        let marked: Vec<&str> = tree.values().filter_map(|process| process["agent"].as_str()).collect();
+        assert_eq!(marked, ["my-agent"], "{time}");
+    }
+}
+
+#[test]
+fn what_is_no_name_of_an_agent_is_refused() {
+    for (name, text) in [("node", "runs other programs"), ("./x", "without its folder"), ("", "cannot be empty")] {
+        for before in [&["why", "1"][..], &["supervise"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+            let command = command.args(before).args(["--agent", name]);
+            let command = if before.len() == 1 { command.args(["--", "true"]) } else { command };
+            let out = command.output().expect("rehang");
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(
+                out.status.code() == Some(2) && said.contains("--agent: ") && said.contains(text),
+                "{before:?} {said}"
+            );
+        }
+    }
+}

@@ -50,6 +50,15 @@ fn a_strategy_without_a_seat_is_the_users_error() {
 }
 
 #[test]
+fn a_command_that_has_moved_says_where_it_went() {
+    for args in [&["replay", "t.ndjson"][..], &["help", "replay"]] {
+        let said = rehang(args);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}");
+        assert_eq!(said.err, "`rehang replay` is now `rehang show --replay`\n", "{args:?}");
+    }
+}
+
+#[test]
 fn what_is_reproduced_is_reached_by_the_same_strategies() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = written(folder.path(), "asks.toml", ASKS.as_bytes());

@@ -84,6 +84,9 @@ pub struct Process {
     /// What it asks at the terminal that it reads, if it is a tool whose prompts are known and its memory has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// The name by which the caller says that it is an agent ([`crate::AgentNames`]); a reading alone sets none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {

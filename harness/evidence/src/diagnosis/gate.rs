@@ -91,7 +91,7 @@ fn is_its_own_peer(graph: &Graph, finding: &Finding) -> bool {
 /// The first way of the process's own that comes soon, if such a way ends this kind of hang.
 fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
-    let is_agent = view.agent(finding.pid).is_some();
+    let is_agent = view.is_known_agent(finding.pid);
     // a package manager's own timers are of its progress and its news, not of its questions
     let program = crate::kind::program(process);
     let asks = program.starts_with("npm") || ["npx", "yarn", "pnpm"].contains(&program);
@@ -109,7 +109,7 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
 /// has asked for. It has what it has started for later, such as the filter of a report; an agent reads before it works, and
 /// who began the whole tree without a word has none for it.
 fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
-    if !UNFED.contains(&finding.signature) || view.agent(finding.pid).is_some() {
+    if !UNFED.contains(&finding.signature) || view.is_known_agent(finding.pid) {
         return None;
     }
     let to = |edge: &Edge| if let To::Process(pid) = edge.to { Some(pid) } else { None };

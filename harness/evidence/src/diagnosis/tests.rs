@@ -13,6 +13,7 @@ mod at_evidence;
 mod at_files;
 mod at_graph;
 mod at_idle;
+mod at_named;
 mod at_network;
 mod at_parts;
 mod at_pipes;

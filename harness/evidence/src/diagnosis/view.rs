@@ -5,7 +5,7 @@
 use super::Limits;
 use super::waits::{self, Wait};
 use crate::data::{Descriptor, End, Io, Object, Pid, Process, Snapshot, Socket, State, Thread};
-use crate::kind::{self, Kind};
+use crate::kind::{self, AnyAgent};
 use std::fmt;
 
 /// The share of a core below which a process idles: timers of its own take no more.
@@ -31,7 +31,7 @@ pub struct Name<'a> {
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Name { pid, process } = self;
-        match process.map(|process| (process, kind::of(process))) {
+        match process.map(|process| (process, kind::agent(process))) {
             None => write!(f, "a process that is gone ({pid})"),
             Some((_, Some(kind))) => write!(f, "{} ({pid})", kind.title),
             Some((process, None)) => write!(f, "{} ({pid})", plain_name(process)),
@@ -71,8 +71,14 @@ impl<'a> View<'a> {
         }
     }
 
-    pub fn agent(&self, pid: Pid) -> Option<&'static Kind> {
-        self.process(pid).and_then(kind::of)
+    /// The agent that a process is, known or named by the caller.
+    pub fn agent(&self, pid: Pid) -> Option<AnyAgent<'a>> {
+        self.process(pid).and_then(kind::agent)
+    }
+
+    /// Whether a process is an agent of which it is known how it is built.
+    pub fn is_known_agent(&self, pid: Pid) -> bool {
+        self.process(pid).and_then(kind::of).is_some()
     }
 
     /// How long ago a process began, in milliseconds.

@@ -159,7 +159,7 @@ pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
     above.iter().find_map(|above| {
         let process = view.process(*above)?;
         let way = nap(view, process, pid).filter(Way::is_soon)?;
-        if view.agent(*above).is_some() && way.is_of_a_screen() {
+        if view.is_known_agent(*above) && way.is_of_a_screen() {
             return None;
         }
         Some(Way::new(format!("{}, which has a timer and may end it", view.name(*above)), way.left_ms))

@@ -80,8 +80,8 @@ fn a_name_with_several_versions_needs_one() {
         "there is no `idle@f54`; did you mean `idle@f54b32f`? There is `idle@f54b32f`, `idle@off`, `idle@grace`"
     );
     assert_eq!(said("wall@v1"), "there is no `wall@v1`; there is `wall`");
-    assert_eq!(said("idel@off"), "no strategy is called `idel`; did you mean `idle`? `rehang strategies` lists them");
-    assert_eq!(said("xyzzyplugh"), "no strategy is called `xyzzyplugh`; `rehang strategies` lists them");
+    assert_eq!(said("idel@off"), "no strategy is called `idel`; did you mean `idle`? `rehang list --strategies` lists them");
+    assert_eq!(said("xyzzyplugh"), "no strategy is called `xyzzyplugh`; `rehang list --strategies` lists them");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_error_has_its_place() {
     assert_eq!(at(""), Some(0));
     assert_eq!(at("wall+"), Some(5));
     assert_eq!(at("wall x"), Some(5));
-    assert_eq!(said("  "), "no strategy is named; `rehang strategies` lists them");
+    assert_eq!(said("  "), "no strategy is named; `rehang list --strategies` lists them");
     assert_eq!(why(&"wall+".repeat(2_000)), Why::TooLong);
     assert_eq!(why(&["wall"; 17].join("+")), Why::TooMany);
 }

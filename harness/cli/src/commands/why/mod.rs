@@ -10,7 +10,7 @@ use crate::terminal;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use rehang_evidence::diagnosis::graph::{Edge, Graph, Over, To};
-use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Verdict};
+use rehang_evidence::{AgentNames, Evidence, Limits, Look, Options, Pid, SnapshotError, Verdict};
 use rehang_processes::machine;
 use rehang_runner::outputs;
 use rehang_scenario::Span;
@@ -42,6 +42,10 @@ pub struct Why {
     /// Processes by their name, program or script: for a name that is a number.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// A program that counts as an agent, though rehang does not know it: its name, its script or its `-m` module. May be
+    /// given more than once.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Vec<String>,
     /// Show the evidence for every process of the tree, not only for those on the way to the answer.
     #[arg(long)]
     pub tree: bool,
@@ -107,15 +111,17 @@ impl Why {
     /// # Errors
     /// No such process; a scenario file that exists; /proc cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let pids = self.pids()?;
+        let names = super::agent_names(&self.agent)?;
+        let pids = self.pids(&names)?;
         outputs::must_be_new(self.scenario.as_deref())?;
         if self.watch {
-            return self.watch(&pids, out);
+            return self.watch(&pids, &names, out);
         }
         let spinner = spinner(self.window);
         let looks = self.looks(&pids);
         spinner.finish_and_clear();
         let (mut looks, mut code) = self.there(looks)?;
+        looks.iter_mut().for_each(|look| look.count_as_agents(&names, &self.limits()));
         if self.is_list() {
             return list(&mut looks, out);
         }
@@ -138,13 +144,13 @@ impl Why {
     }
 
     /// The processes that are asked about.
-    fn pids(&self) -> Result<Vec<Pid>, CommandError> {
-        let names = self.targets.iter().filter_map(|target| match target {
+    fn pids(&self, agents: &AgentNames) -> Result<Vec<Pid>, CommandError> {
+        let called = self.targets.iter().filter_map(|target| match target {
             Target::Name(name) => Some(name),
             Target::Pid(_) => None,
         });
         let mut pids = self.numbers().collect::<Vec<Pid>>();
-        for name in names.chain(&self.name) {
+        for name in called.chain(&self.name) {
             let found = rehang_evidence::find(name).map_err(usage)?;
             if found.is_empty() {
                 let name = quoted(name);
@@ -157,6 +163,10 @@ impl Why {
                 return Err(CommandError::Usage("`--scenario` drafts one process: name it by its PID".to_owned()));
             }
             pids = rehang_evidence::agents().map_err(usage)?;
+            for name in agents.iter() {
+                let found = rehang_evidence::find(name).map_err(usage)?;
+                pids.extend(found.into_iter().filter(|pid| !pids.contains(pid)).collect::<Vec<Pid>>());
+            }
             if pids.is_empty() {
                 let text =
                     "no agent that is known by its name runs here; `rehang why PID`, or NAME, explains any process";
@@ -211,9 +221,10 @@ impl Why {
         Ok((there, code))
     }
 
-    fn watch(&self, pids: &[Pid], out: &mut dyn Write) -> Result<Code, CommandError> {
+    fn watch(&self, pids: &[Pid], names: &AgentNames, out: &mut dyn Write) -> Result<Code, CommandError> {
         let (mut last, mut code, mut failed) = (String::new(), Code::Expected, None);
         rehang_evidence::watch(pids, &self.options(), &self.limits(), self.wait(), |look| {
+            look.count_as_agents(names, &self.limits());
             let now = format!("{:?} {} {}", look.diagnosis.verdict, look.diagnosis.signature, look.diagnosis.pid);
             code = of(look);
             if now != last {

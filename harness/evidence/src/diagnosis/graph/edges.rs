@@ -187,7 +187,7 @@ impl Found<'_, '_> {
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
             Object::Inotify => self.add(To::Outside("whoever changes them".to_owned()), Over::Files, ""),
             // a known agent's handlers end it
-            Object::Signal if wait.polled && view.agent(process.pid).is_some() => {}
+            Object::Signal if wait.polled && view.is_known_agent(process.pid) => {}
             Object::Signal => {
                 self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
             }

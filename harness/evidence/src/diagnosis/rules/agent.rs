@@ -8,6 +8,7 @@ use crate::data::{Agent, Ask, Descriptor, Family, Object, Pid, Process, Socket, 
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::ways;
 use crate::heard::ACP;
 use crate::kind;
 use rehang_words::text::counted_as;
@@ -207,7 +208,7 @@ pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fin
     let agent = view.agent(process.pid)?;
     let is_over = |record: &&Agent| record.turn == "ended" && record.asks.is_empty() && record.running.is_empty();
     let record = record(view, process.pid).filter(is_over)?;
-    if !kind::headless(agent, process) || kind::serves(process) {
+    if !kind::headless(&agent, process) || kind::serves(process) {
         return None;
     }
     let pid = process.pid;
@@ -340,7 +341,7 @@ pub fn at_server(view: &View<'_>, process: &Process, socket: &Socket) -> Option<
     let mut holders = view.after.socket_holders(peer).map(|(holder, _)| holder);
     let server = holders.find(|holder| kind::serves(holder) && record(view, holder.pid).is_some())?;
     let agent = record(view, server.pid)?;
-    if view.agent(process.pid).is_some_and(|agent| !kind::headless(agent, process)) {
+    if view.agent(process.pid).is_some_and(|agent| !kind::headless(&agent, process)) {
         return None;
     }
     let (name, other) = (view.name(process.pid), view.name(server.pid));
@@ -401,7 +402,7 @@ fn quoted(ask: &Ask) -> String {
 /// A command of an agent that runs without a person, which never ends by itself: a server, or one that watches files.
 pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let view = rules.view;
-    view.agent(process.pid).filter(|agent| kind::headless(agent, process))?;
+    view.agent(process.pid).filter(|agent| kind::headless(&agent, process))?;
     if kind::serves(process) || !connections(view, process).is_empty() {
         return None;
     }
@@ -461,7 +462,8 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let port = process.listening(&view.after.sockets).map(|socket| &socket.local).find(|local| !local.is_empty());
     let busy = record.and_then(|record| record.busy).unwrap_or(0);
     let between_turns = takes_requests(view, process) && record.is_some_and(|record| record.turn != "open");
-    if (kind::serves(process) && busy == 0) || between_turns {
+    let may_serve = port.is_some() && !view.is_known_agent(pid);
+    if (kind::serves(process) && busy == 0) || between_turns || may_serve {
         let at = port.map(|port| format!(" at {port}")).unwrap_or_default();
         let text = format!("{name} waits for requests{at}");
         return Some(Finding::waiting(pid, "serves", rank::SERVES, text).ends("a request"));
@@ -513,6 +515,9 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
     let limit = view.limits.silent_ms.saturating_mul(super::network::HUNG_LIMITS);
     let finding = finding.after(view.age_ms(process), limit);
+    if !view.is_known_agent(pid) && ways::awaits_signals(process) {
+        return Some(finding.guess().because("it handles signals by which programs wake each other"));
+    }
     Some(match timer {
         // a pause between two tries ends by itself; the timers of a runtime look the same
         Some(left) => finding.guess().because(format!(

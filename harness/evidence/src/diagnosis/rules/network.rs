@@ -101,7 +101,7 @@ fn own_limit(wait: &Wait, quiet_ms: u64) -> u64 {
 fn datagram(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> {
     let On::Input(fd) = wait.on else { return None };
     let socket = process.fd(fd).and_then(|fd| view.socket(fd))?;
-    if socket.family != Family::Udp || socket.remote.is_empty() || view.agent(process.pid).is_some() {
+    if socket.family != Family::Udp || socket.remote.is_empty() || view.is_known_agent(process.pid) {
         return None;
     }
     let limit = left(wait.limit).map(|left| format!(" ({left} at a time)")).unwrap_or_default();
@@ -112,8 +112,8 @@ fn datagram(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> 
 
 /// A process that waits for any client: a listening socket, or one for datagrams from anybody.
 pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
-    // an agent's server is a part of it, and says little of what it does
-    if view.agent(process.pid).is_some() {
+    // a known agent's server is a part of it, and says little of what it does
+    if view.is_known_agent(process.pid) {
         return None;
     }
     let at = waits.iter().find_map(|wait| match wait.on {

@@ -129,12 +129,13 @@ fn has_both_streams(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     hosts.iter().any(|host| readers.contains(host))
 }
 
-/// A known agent that its host sends messages on its standard input, while nothing is said to be under way: the next
-/// message may come at any time (H7).
+/// An agent that its host sends messages on its standard input, while nothing is said to be under way: the next message may
+/// come at any time (H7). The arguments of a known agent say whether it takes messages; a named one may.
 fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Finding> {
     view.agent(process.pid)?;
     let is_open = view.after.agents.iter().any(|agent| agent.pid == process.pid && agent.turn == "open");
-    if is_open || !(kind::is_hosted(process) || kind::serves(process)) || !has_both_streams(view, process, hosts) {
+    let takes = kind::is_hosted(process) || kind::serves(process) || !view.is_known_agent(process.pid);
+    if is_open || !takes || !has_both_streams(view, process, hosts) {
         return None;
     }
     let timer = ways::also_a_timer(view, process);

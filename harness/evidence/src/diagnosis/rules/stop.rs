@@ -116,7 +116,7 @@ pub fn may_be_for_a_zombie(view: &View<'_>, process: &Process, best: &Finding) -
     match best.verdict {
         Verdict::Waiting => best.rank <= rank::IDLE,
         Verdict::Working => {
-            best.pid == process.pid && best.signature == "computing" && view.agent(process.pid).is_some()
+            best.pid == process.pid && best.signature == "computing" && view.is_known_agent(process.pid)
         }
         _ => best.rank <= rank::LOOP,
     }

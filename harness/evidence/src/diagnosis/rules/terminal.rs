@@ -33,7 +33,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         return Some(Finding::waiting(pid, "shell-prompt", rank::SERVES, text).ends("a command"));
     }
     if let Some(kind) = view.agent(pid) {
-        if wait.polled && kind::headless(kind, process) {
+        if wait.polled && kind::headless(&kind, process) {
             return None;
         }
         if is_of_another(process, path, *index) {

@@ -131,8 +131,8 @@ fn one_strategy_is_not_a_stack() {
         "x@y(z=1)" is x@y of Some("y")
         "a+b" at 2: one strategy is wanted here, and this is a stack
         "a+b+c" at 2: one strategy is wanted here, and this is a stack
-        "" at 0: no strategy is named; `rehang strategies` lists them
-        "  " at 2: no strategy is named; `rehang strategies` lists them
+        "" at 0: no strategy is named; `rehang list --strategies` lists them
+        "  " at 2: no strategy is named; `rehang list --strategies` lists them
         "a+" at 2: expected a strategy's name
     "#]]
     .assert_eq(&texts.into_iter().map(row).collect::<String>());
@@ -212,7 +212,7 @@ fn a_pattern_covers_what_has_all_that_it_names() {
         "guard@x": `guard` is a stack; name one of its members: guard-process+guard-server
         "wall@x": there is no `wall@x`; there is `wall`
         "idle@off(wall=1h)": good
-        "idel": no strategy is called `idel`; did you mean `idle`? `rehang strategies` lists them
+        "idel": no strategy is called `idel`; did you mean `idle`? `rehang list --strategies` lists them
         "wall(x=1)": `wall` has no parameter `x`; it has `cap`
     "#]]
     .assert_eq(&patterns.into_iter().map(row).collect::<String>());
