@@ -45,11 +45,17 @@ fn concerning(tree: &BTreeMap<Pid, Process>, all: Vec<Lock>) -> Vec<Lock> {
         .collect()
 }
 
+/// Whether a process is seen to wait for a lock.
+pub fn is_waiting(process: &Process) -> bool {
+    let waits = |call: &crate::data::Call| matches!(call.does, Does::Lock { .. });
+    process.threads.iter().any(|thread| thread.call.as_ref().is_some_and(waits))
+}
+
 /// Whether a process waits for a lock, may do so unseen, or naps with a database open, whose lock it may wait for.
 fn may_wait(process: &Process) -> bool {
-    let waits = |call: &crate::data::Call| matches!(call.does, Does::Lock { .. });
     let database = |what: &Object| matches!(what, Object::File { path, .. } if kind::is_database(path));
-    process.threads.iter().any(|thread| !thread.call_read || thread.call.as_ref().is_some_and(waits))
+    is_waiting(process)
+        || process.threads.iter().any(|thread| !thread.call_read)
         || process.fds.iter().any(|fd| database(&fd.what))
 }
 

@@ -28,7 +28,7 @@ mod virtual_time;
 mod ways;
 mod within;
 
-use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
+use crate::data::{Lock, Object, Pid, Process, Reader, Snapshot, Socket};
 use crate::kind;
 use limit::{Limit, Progress};
 use mounts::Mounts;
@@ -152,6 +152,7 @@ fn read(
     for pid in ways::below_daemons(&snapshot, &all) {
         snapshot.around.extend(process::read(pid, &all, &snapshot.reader, &reach).map(|process| (pid, process)));
     }
+    add_locks_of_others(&mut snapshot, &all, &reach);
     if let Some(reader) = snapshot.around.get_mut(&snapshot.reader.pid) {
         ways::disown(reader);
     }
@@ -263,6 +264,21 @@ fn below(roots: &[Pid], all: &All) -> BTreeSet<Pid> {
         }
     }
     tree
+}
+
+/// The tree may wait for a process outside of it that waits for a lock: adds the locks of those, who holds them, and who is
+/// below the holders.
+fn add_locks_of_others(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
+    let waiting = snapshot.around.values().filter(|process| locks::is_waiting(process));
+    let waiting: BTreeMap<Pid, Process> = waiting.map(|process| (process.pid, process.clone())).collect();
+    let known: BTreeSet<Lock> = snapshot.locks.iter().cloned().collect();
+    snapshot.locks.extend(locks::read(&waiting).into_iter().filter(|lock| !known.contains(lock)));
+    let holders: Vec<Pid> = snapshot.locks.iter().filter_map(|lock| lock.pid).collect();
+    for pid in below(&holders, all) {
+        if snapshot.process(pid).is_none() && snapshot.around.len() < MAX_AROUND && all.contains_key(&pid) {
+            snapshot.around.extend(process::read(pid, all, &snapshot.reader, reach).map(|process| (pid, process)));
+        }
+    }
 }
 
 /// What two processes can have in common.
