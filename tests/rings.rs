@@ -41,7 +41,7 @@ const LINES: [(&str, usize); 26] = [
     ("scenario", 9_118),
     ("search", 4_932),
     ("stage", 5_264),
-    ("strategy", 13_818),
+    ("strategy", 13_823),
     ("supervise", 2_459),
     ("trace", 1_427),
     ("upstream", 2_002),
