@@ -124,7 +124,7 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     let golden = golden.display().to_string();
     let log = log.display().to_string();
     let reproduce = ["reproduce", log.as_str()];
-    let tune = ["tune", golden.as_str(), log.as_str(), "--strategy", "watcher@pr3", "--param", "idle"];
+    let tune = ["score", "--logs", golden.as_str(), log.as_str(), "--strategy", "watcher@pr3", "--param", "idle"];
     for (name, command) in [("reproduced", &reproduce[..]), ("tuned", &tune)] {
         println!("pictures: making the report `{name}`");
         let mut run = std::process::Command::new(&rehang);

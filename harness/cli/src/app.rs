@@ -4,7 +4,7 @@
 
 use crate::commands::{
     agents, bench, bisect, check, drift, explain, explore, import, list, measure, merge, new, path, record, report,
-    reproduce, run, score, select, show, site, supervise, torture, tune, upstream, warp, why, wrapper,
+    reproduce, run, score, select, show, site, supervise, torture, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::moved;
@@ -46,10 +46,6 @@ enum Command {
     Check(check::Check),
     /// Make a hang happen again, small: from a log, a process, or a file.
     Reproduce(reproduce::Reproduce),
-    /// Make a scenario small for as long as it shows what it shows.
-    Shrink(reproduce::Shrink),
-    /// Try a strategy's parameter on one's own logs.
-    Tune(tune::Tune),
     /// Search random scenarios and faults for what breaks an invariant.
     Explore(explore::Explore),
     /// Say how the log of an agent or a wrapper ended, and make a scenario of it.
@@ -169,7 +165,7 @@ fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
     ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "path", "warp"]),
-    ("Write", &["new", "check", "import", "reproduce", "shrink", "tune", "explore", "explain"]),
+    ("Write", &["new", "check", "import", "reproduce", "explore", "explain"]),
     ("Releases", &["upstream", "bisect", "agents", "drift", "record", "site"]),
     ("Shell", &["completions", "man", "help"]),
 ];
@@ -286,11 +282,6 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
             drop(out);
             reproduce.run(&mut Said(anstream::stdout()))
         }
-        Command::Shrink(shrink) => {
-            drop(out);
-            shrink.run(&mut Said(anstream::stdout()))
-        }
-        Command::Tune(tune) => tune.run(&mut out),
         Command::Man { dir } => man(dir.as_deref(), &mut out),
         Command::Score(score) => score.run(&mut out),
         Command::Upstream(upstream) => upstream.run(&mut out),
@@ -389,7 +380,7 @@ mod tests {
             // with its value, if the option takes one
             let words = ["rehang"].into_iter().chain(new.split(' '));
             let bare = Args::try_parse_from(words.clone()).is_ok();
-            let others = [&["x"][..], &["x.toml"]];
+            let others = [&["x"][..], &["x", "--strategy", "guard", "--param", "quiet"]];
             assert!(
                 bare || others
                     .iter()

@@ -3,8 +3,13 @@
 //! Invariant: none of these is a command: no help, completion or manual page has it.
 
 /// The old name, and what does the same now.
-pub const MOVED: [(&str, &str); 3] =
-    [("strategies", "list --strategies"), ("schema", "check --schema"), ("replay", "show --replay")];
+pub const MOVED: [(&str, &str); 5] = [
+    ("strategies", "list --strategies"),
+    ("schema", "check --schema"),
+    ("replay", "show --replay"),
+    ("shrink", "reproduce --shrink"),
+    ("tune", "score --logs"),
+];
 
 /// What to say of a command that has moved: of `rehang NAME …`, or of `rehang help NAME`.
 pub fn moved(mut args: impl Iterator<Item = String>) -> Option<String> {

@@ -24,7 +24,9 @@ pub struct ProcessHost {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StackError {
     /// This member sits elsewhere.
-    #[error("{0} does not sit around a process; `rehang list --strategies` lists those that do as [outside: a process]")]
+    #[error(
+        "{0} does not sit around a process; `rehang list --strategies` lists those that do as [outside: a process]"
+    )]
     Elsewhere(String),
     /// This stack has a part that sits inside of the agent.
     #[error("{stack} needs the agent's source: its part {part} sits inside")]

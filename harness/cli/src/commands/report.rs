@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 /// Print where the last report is, or open it.
 ///
-/// It is the last one that `rehang run`, `reproduce`, `tune` or `upstream` wrote with `--report DIR`, from whatever folder.
+/// It is the last one that `rehang run`, `reproduce`, `score` or `upstream` wrote with `--report DIR`, from whatever folder.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang run question/ --report hang-report   writes hang-report/index.html, and says so

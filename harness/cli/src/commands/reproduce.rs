@@ -1,4 +1,4 @@
-//! `rehang reproduce` and `rehang shrink`: from a log, a process or a file to the smallest scenario that does the same.
+//! `rehang reproduce`: from a log, a process or a file to the smallest scenario that does the same.
 //!
 //! Invariant: what is printed was run. The small scenario was found on the simulated kernel and then played on real
 //! processes; if the two differ, the output says so and the exit code is 70.
@@ -25,6 +25,7 @@ use rehang_search::{Case, Limits, Property, Shrunk, shrink};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 const BOLD: Style = Style::new().bold();
@@ -35,14 +36,25 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 ///
 /// Imports the log (or explains the process), plays the scenario under `none`, makes it small for as long as it hangs
 /// on the same thing, plays it under every strategy, and then on real processes. Exit code 1: it does not hang.
+///
+/// To make it small, it takes away turns, faults, people, options and texts, and makes times round.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "PROPERTY is one of
+  hangs, hangs:WHAT              it hangs, or hangs on that: hangs:question
+  completed, failed, stopped:CAUSE
+  breaks:INVARIANT               it breaks what `none` does not break there: breaks:harm
+  rescued                        it hangs under `none` and ends under the strategy
+  differs                        with --shrink: sim and lockstep give different traces
+
+Examples:
   rehang reproduce hung.jsonl                  a log of Claude Code, opencode, Codex, … (see `rehang import --help`)
   rehang reproduce agent.jsonl --hung          you saw it hang; the log merely stops
   rehang reproduce 4711                        a process on this machine that hangs now
   rehang reproduce my-hang.toml                a scenario file
   rehang reproduce hung.jsonl --keep           and put it into scenarios/reported/
-  rehang reproduce hung.jsonl --report page    and draw it under every strategy: page/index.html")]
+  rehang reproduce hung.jsonl --report page    and draw it under every strategy: page/index.html
+  rehang reproduce --shrink big.toml           small for as long as it shows what it shows first
+  rehang reproduce --shrink big.toml --strategy idle@f54b32f --shows breaks:harm --out small.toml")]
 pub struct Reproduce {
     /// A log, the number of a process, or a scenario file.
     pub what: String,
@@ -58,9 +70,13 @@ pub struct Reproduce {
     /// What you know of a log's end.
     #[command(flatten)]
     pub end: EndArgs,
-    /// What it must go on to show instead of its hang: `breaks:harm`, `stopped:idle`, … (see `rehang shrink --help`).
+    /// Only make a scenario file small and print it, for as long as it shows what it shows first; then play it on real
+    /// processes.
+    #[arg(long, conflicts_with_all = ["keep", "report", "json", "hung", "completed", "alive_after"])]
+    pub shrink: bool,
+    /// What it must go on to show instead: `breaks:harm`, `stopped:idle`, …
     #[arg(long, value_name = "PROPERTY")]
-    pub shows: Option<Property>,
+    pub shows: Option<Shows>,
     /// The strategy under which it shows that.
     #[arg(long, value_name = "STACK", default_value = "none", value_parser = stack)]
     pub strategy: String,
@@ -69,33 +85,21 @@ pub struct Reproduce {
     pub json: bool,
 }
 
-/// Makes a scenario small.
-///
-/// Takes away turns, faults, people, options and texts, and makes times round, for as long as the scenario shows what
-/// it shows; then plays it on real processes.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "PROPERTY is one of
-  hangs, hangs:WHAT              it hangs, or hangs on that: hangs:question
-  completed, failed, stopped:CAUSE
-  breaks:INVARIANT               it breaks what `none` does not break there: breaks:harm
-  rescued                        it hangs under `none` and ends under the strategy
-  differs                        sim and lockstep give different traces
+/// What a scenario must go on to show.
+#[derive(Debug, Clone)]
+pub enum Shows {
+    /// A property of one play.
+    Property(Property),
+    /// Sim and lockstep give different traces.
+    Differs,
+}
 
-Examples:
-  rehang shrink big.toml                                       for as long as it shows what it shows first
-  rehang shrink big.toml --strategy idle@f54b32f --shows breaks:harm --out small.toml")]
-pub struct Shrink {
-    /// The scenario file.
-    pub file: PathBuf,
-    /// The strategy under which it shows what it shows.
-    #[arg(long, value_name = "STACK", default_value = "none", value_parser = stack)]
-    pub strategy: String,
-    /// What it must go on to show; by default what it shows first.
-    #[arg(long, value_name = "PROPERTY")]
-    pub shows: Option<String>,
-    /// Write the scenario into this file; else it is printed.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+impl FromStr for Shows {
+    type Err = <Property as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Shows, Self::Err> {
+        if text == "differs" { Ok(Shows::Differs) } else { text.parse().map(Shows::Property) }
+    }
 }
 
 /// A stack, as it is written, if there is such a stack.
@@ -122,6 +126,9 @@ impl Reproduce {
     /// A log, a process or a file that cannot be used; a file that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         outputs::must_be_new(self.out.as_deref())?;
+        if self.shrink {
+            return self.shrink(out);
+        }
         let origin = self.origin()?;
         if origin.verdict == Some(Verdict::EndedOpen) {
             complain!("the log ended open: whether it hung it cannot tell; this is the hang that it would be");
@@ -129,7 +136,10 @@ impl Reproduce {
         let case = seated(origin.scenario, &self.strategy)?;
         let shown = case.play()?;
         let property = match &self.shows {
-            Some(property) => property.clone(),
+            Some(Shows::Property(property)) => property.clone(),
+            Some(Shows::Differs) => {
+                return Err(CommandError::Usage("`--shows differs` goes with `--shrink`".to_owned()));
+            }
             None => match &shown.verdict().outcome {
                 Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(*blocked_on)),
                 other => {
@@ -166,6 +176,51 @@ impl Reproduce {
         };
         if self.json { told.print_json(out) } else { told.print(out) }?;
         Ok(if differs.is_empty() { Code::Expected } else { Code::Fault })
+    }
+
+    /// Makes a scenario file small, and prints it.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written; a property that it does not show.
+    fn shrink(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let name = &self.what;
+        let (scenario, about) = first_in(Path::new(&self.what))?;
+        let case = seated(scenario, &self.strategy)?;
+        let small = if matches!(self.shows, Some(Shows::Differs)) {
+            let pool = Pool::new(workers(Some(1))?);
+            let mut differs = |case: &Case| differs(&pool, case).is_some();
+            if !differs(&case) {
+                return Err(CommandError::Usage(format!("{name}: sim and lockstep give the same trace")));
+            }
+            shrink(&case, Limits { plays: 500, ..Limits::default() }, &mut differs)
+        } else {
+            let shown = case.play()?;
+            let property = match &self.shows {
+                Some(Shows::Property(property)) => property.clone(),
+                _ => Property::of(&shown),
+            };
+            if !property.holds(&shown) {
+                let is = shown.verdict().outcome.describe();
+                return Err(CommandError::Usage(format!("{name} does not show `{property}`: {is}")));
+            }
+            complain!("it shows {property} under {}", self.strategy);
+            smaller(&case, &property, false)
+        };
+        let title = small.case.scenario.title.clone();
+        let about = Some(about.as_str()).filter(|about| !about.is_empty());
+        let written = write_file(&small.case, &title, about)?;
+        let (file, _guard) = store(self.out.as_deref(), &written.text)?;
+        if self.out.is_none() {
+            out.write_all(written.text.as_bytes())?;
+        }
+        let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
+        complain!("{}; {minimal}", counted(small.plays, "play"));
+        let differs = on_real_processes(&file, None)?;
+        for line in &differs {
+            complain!("not the same on real processes: {line}");
+        }
+        let found = matches!(self.shows, Some(Shows::Differs));
+        Ok(if differs.is_empty() || found { Code::Expected } else { Code::Fault })
     }
 
     fn origin(&self) -> Result<Origin, CommandError> {
@@ -278,54 +333,6 @@ impl Told<'_> {
             "scenario": written.text,
         });
         writeln!(out, "{object}")
-    }
-}
-
-impl Shrink {
-    /// Shrinks and prints.
-    ///
-    /// # Errors
-    /// A file that cannot be read or written; a property that it does not show.
-    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        outputs::must_be_new(self.out.as_deref())?;
-        let name = self.file.display().to_string();
-        let (scenario, about) = first_in(&self.file)?;
-        let case = seated(scenario, &self.strategy)?;
-        let small = if self.shows.as_deref() == Some("differs") {
-            let pool = Pool::new(workers(Some(1))?);
-            let mut differs = |case: &Case| differs(&pool, case).is_some();
-            if !differs(&case) {
-                return Err(CommandError::Usage(format!("{name}: sim and lockstep give the same trace")));
-            }
-            shrink(&case, Limits { plays: 500, ..Limits::default() }, &mut differs)
-        } else {
-            let shown = case.play()?;
-            let property = match &self.shows {
-                Some(text) => text.parse().map_err(|e| CommandError::Usage(format!("{e}, or differs")))?,
-                None => Property::of(&shown),
-            };
-            if !property.holds(&shown) {
-                let is = shown.verdict().outcome.describe();
-                return Err(CommandError::Usage(format!("{name} does not show `{property}`: {is}")));
-            }
-            complain!("it shows {property} under {}", self.strategy);
-            smaller(&case, &property, false)
-        };
-        let title = small.case.scenario.title.clone();
-        let about = Some(about.as_str()).filter(|about| !about.is_empty());
-        let written = write_file(&small.case, &title, about)?;
-        let (file, _guard) = store(self.out.as_deref(), &written.text)?;
-        if self.out.is_none() {
-            out.write_all(written.text.as_bytes())?;
-        }
-        let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
-        complain!("{}; {minimal}", counted(small.plays, "play"));
-        let differs = on_real_processes(&file, None)?;
-        for line in &differs {
-            complain!("not the same on real processes: {line}");
-        }
-        let found = self.shows.as_deref() == Some("differs");
-        Ok(if differs.is_empty() || found { Code::Expected } else { Code::Fault })
     }
 }
 

@@ -1,6 +1,7 @@
-//! `rehang score`: the scoreboard, and what guard costs beside every stack of two.
+//! `rehang score`: the scoreboard, what guard costs beside every stack of two, and a parameter's values on one's own logs.
 
 use super::select::Select;
+use super::tune::Tune;
 use crate::error::{Code, CommandError};
 use crate::place::Where;
 use crate::terminal;
@@ -9,6 +10,7 @@ use rehang_judge::score::Pairs;
 use rehang_runner::binaries::workers;
 use rehang_runner::pool::Pool;
 use std::io::Write;
+use std::path::PathBuf;
 
 /// The stack with which the stacks of two are compared.
 const OURS: &str = "guard";
@@ -19,12 +21,18 @@ const OURS: &str = "guard";
   rehang score                       all mechanisms, all strategies
   rehang score Q1                    one mechanism
   rehang score --strategy guard      one strategy
-  rehang score --pairs               is any stack of two strategies cheaper than guard? (some minutes)")]
+  rehang score --pairs               is any stack of two strategies cheaper than guard? (some minutes)
+  rehang score --logs logs/ --strategy idle@f54b32f --param timeout
+                                     on your own logs: eight values around the default
+  rehang score --logs logs/ --strategy guard --param quiet=5m,20m,75m
+                                     guard's own limits
+  rehang score --logs logs/ --strategy idle@f54b32f --param timeout --report tuned/
+                                     and as a page: tuned/index.html")]
 pub struct Score {
     /// Which cells.
     #[command(flatten)]
     pub select: Select,
-    /// NDJSON, one object a strategy and mechanism; of stacks of two, one a stack.
+    /// NDJSON, one object a strategy and mechanism; of stacks of two, one a stack; of logs, one a value, then a summary.
     #[arg(long)]
     json: bool,
     /// Where the cells run.
@@ -35,6 +43,18 @@ pub struct Score {
     /// Where only one of the two has a seat, it plays alone.
     #[arg(long, conflicts_with = "strategy")]
     pairs: bool,
+    /// Try the values of a strategy's parameter on your own logs: time to an end against false kills.
+    ///
+    /// Logs, or folders of logs: see `rehang import --help` for what can be read. Scenario files too.
+    #[arg(long, value_name = "LOG", num_args = 1.., requires = "param")]
+    #[arg(conflicts_with_all = ["filter", "terminal", "seeds", "exact", "shard", "scenarios", "stage", "pairs"])]
+    logs: Vec<PathBuf>,
+    /// The parameter for `--logs`, and its values; without values, eight around the default.
+    #[arg(long, value_name = "NAME[=V,V,…]", requires = "logs")]
+    param: Option<String>,
+    /// Write a page with a plot, and a square for each log and value, into this folder: `index.html`.
+    #[arg(long, value_name = "DIR", requires = "logs")]
+    report: Option<PathBuf>,
 }
 
 impl Score {
@@ -43,6 +63,13 @@ impl Score {
     /// # Errors
     /// Nothing can be selected, or rehang itself fails.
     pub fn run(self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if let Some(param) = self.param {
+            let [strategy] = &self.select.strategy[..] else {
+                return Err(CommandError::Usage("`--logs` tries one strategy: name it with `--strategy`".to_owned()));
+            };
+            let strategy = strategy.clone();
+            return Tune { logs: self.logs, strategy, param, report: self.report, json: self.json }.run(out);
+        }
         self.stage.is_of_cells(&self.select.filter)?;
         let pool = Pool::new(workers(None)?);
         if self.pairs { self.pairs(&pool, out) } else { self.board(&pool, out) }

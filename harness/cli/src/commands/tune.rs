@@ -1,4 +1,4 @@
-//! `rehang tune`: tries a strategy's parameter on one's own logs.
+//! `rehang score --logs`: tries a strategy's parameter on one's own logs.
 //!
 //! Every log becomes a scenario; every value of the parameter is played on all of them on the simulated kernel. A log
 //! of a hang counts how long the strategy takes to end it, a log of a healthy run whether it is harmed.
@@ -7,7 +7,6 @@
 //! on one.
 
 use super::{Code, CommandError};
-use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::score::{Score, classify};
 use rehang_report::{Bar, Colour, Detail, Plot, Square, Table};
@@ -23,29 +22,18 @@ const VALUES_MAX: usize = 64;
 /// Columns of the plot.
 const PLOT: usize = 40;
 
-/// Tries a strategy's parameter on one's own logs: time to resolution against false kills.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "Examples:
-  rehang tune logs/ --strategy idle@f54b32f --param timeout                       eight values around the default
-  rehang tune logs/ --strategy idle@f54b32f --param timeout=1m,5m,10m,30m,1h
-  rehang tune logs/ --strategy guard --param quiet=5m,20m,75m                     guard's own limits
-  rehang tune logs/ --strategy watcher@pr5 --param misses=1,2,3,5,8 --json
-  rehang tune logs/ --strategy idle@f54b32f --param timeout --report tuned/       a page: tuned/index.html")]
+/// A parameter to try.
+#[derive(Debug)]
 pub struct Tune {
-    /// Logs, or folders of logs: see `rehang import --help` for what can be read. Scenario files too.
-    #[arg(required = true, value_name = "LOG")]
+    /// Logs, folders of logs, and scenario files.
     pub logs: Vec<PathBuf>,
     /// The strategy.
-    #[arg(long, value_name = "STRATEGY")]
     pub strategy: String,
-    /// The parameter, and its values.
-    #[arg(long, value_name = "NAME[=V,V,…]")]
+    /// The parameter, and its values: `NAME[=V,V,…]`.
     pub param: String,
-    /// Write a page with the plot, and a square for each log and value, into this folder: `index.html`.
-    #[arg(long, value_name = "DIR")]
+    /// The folder of the page with the plot, and a square for each log and value.
     pub report: Option<PathBuf>,
     /// NDJSON: one object a value, then a summary.
-    #[arg(long)]
     pub json: bool,
 }
 

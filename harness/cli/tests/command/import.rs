@@ -146,7 +146,8 @@ fn what_is_reproduced_keeps_its_commands_words_and_the_scoreboards() {
 fn a_limit_is_not_fitted_to_hangs_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = written(folder.path(), "serves.jsonl", SERVES);
-    let (code, out, err) = rehang(&["tune", &log, "--strategy", "idle@f54b32f", "--param", "timeout=5m,10m"]);
+    let (code, out, err) =
+        rehang(&["score", "--logs", &log, "--strategy", "idle@f54b32f", "--param", "timeout=5m,10m"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("no healthy log is among these") && !out.contains("harms nothing"), "{out}");
     assert!(out.contains("1 of these ended open"), "{out}");

@@ -39,11 +39,11 @@ fn written(folder: &Path, name: &str, text: &[u8]) -> String {
 fn a_strategy_without_a_seat_is_the_users_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = written(folder.path(), "asks.toml", ASKS.as_bytes());
-    for command in ["shrink", "reproduce"] {
-        let said = rehang(&[command, &file, "--strategy", "idle@f54b32f"]);
+    for command in ["--shrink", "--json"] {
+        let said = rehang(&["reproduce", command, &file, "--strategy", "idle@f54b32f"]);
         assert!(said.code == Some(2) && said.err.contains("it needs a process"), "{command}: {}", said.err);
         let broken = written(folder.path(), "broken.toml", b"title = \"T\"\nagent = { opencode = {} }\n");
-        let said = rehang(&[command, &broken]);
+        let said = rehang(&["reproduce", command, &broken]);
         assert!(said.code == Some(2) && said.err.contains("`mechanism` is missing"), "{command}: {}", said.err);
         assert_eq!(said.err.matches("error:").count(), 1, "{command}: {}", said.err);
     }
@@ -55,6 +55,25 @@ fn a_command_that_has_moved_says_where_it_went() {
         let said = rehang(args);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}");
         assert_eq!(said.err, "`rehang replay` is now `rehang show --replay`\n", "{args:?}");
+    }
+}
+
+#[test]
+fn a_scenario_is_made_small_and_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = written(folder.path(), "asks.toml", ASKS.as_bytes());
+    let said = rehang(&["reproduce", "--shrink", &file, "--shows", "hangs:question"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.err.starts_with("it shows hangs:question under none\n"), "{}", said.err);
+    assert!(said.out.contains("mode = \"serve\"") && said.out.contains("[[expect]]"), "{}", said.out);
+    let other = rehang(&["reproduce", "--shrink", &file, "--shows", "completed"]);
+    assert!(other.code == Some(2) && other.err.contains("does not show `completed`"), "{}", other.err);
+    for (args, why) in [
+        (&["--shows", "differs"][..], "goes with `--shrink`"),
+        (&["--shrink", "--shows", "differs"], "give the same trace"),
+    ] {
+        let said = rehang(&[&["reproduce", &file], args].concat());
+        assert!(said.code == Some(2) && said.err.contains(why), "{args:?}: {}", said.err);
     }
 }
 
@@ -148,7 +167,7 @@ const NAMES: [(&[&str], &str, &str); 27] = [
     (&["bisect", "opencode", "NAME", "--good", "1.3.0", "--bad", "1.2.15"], "qestion", "question"),
     (&["wrapper", "NAME", "--", "true"], "row-dfif", "row-diff"),
     (&["supervise", "--strategy", "NAME", "--", "true"], "gaurd", "guard"),
-    (&["tune", "nothing.log", "--strategy", "idle@f54b32f", "--param", "NAME=1s"], "timout", "timeout"),
+    (&["score", "--logs", "nothing.log", "--strategy", "idle@f54b32f", "--param", "NAME=1s"], "timout", "timeout"),
     (&["reproduce", "nothing.log", "--shows", "breaks:NAME"], "hamr", "breaks:harm"),
     (&["import", "nothing.log", "--format", "NAME"], "clade", "claude"),
     (&["fuzz", "NAME"], "import-cladue", "import-claude"),

@@ -80,7 +80,10 @@ fn a_name_with_several_versions_needs_one() {
         "there is no `idle@f54`; did you mean `idle@f54b32f`? There is `idle@f54b32f`, `idle@off`, `idle@grace`"
     );
     assert_eq!(said("wall@v1"), "there is no `wall@v1`; there is `wall`");
-    assert_eq!(said("idel@off"), "no strategy is called `idel`; did you mean `idle`? `rehang list --strategies` lists them");
+    assert_eq!(
+        said("idel@off"),
+        "no strategy is called `idel`; did you mean `idle`? `rehang list --strategies` lists them"
+    );
     assert_eq!(said("xyzzyplugh"), "no strategy is called `xyzzyplugh`; `rehang list --strategies` lists them");
 }
 

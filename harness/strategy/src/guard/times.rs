@@ -1,7 +1,7 @@
 //! Those of guard's limits that a user may set: `guard(quiet=20m, person=5m)`.
 //!
 //! Invariant: each default is above the longest healthy run on record. Who sets a shorter one knows his own runs better;
-//! `rehang tune` tries it on their logs, `rehang score --strategy` on the corpus.
+//! `rehang score --logs` tries it on their logs, `rehang score --strategy` on the corpus.
 
 use super::standing::{OF_A_TOOL, PERSON, SILENT, STOPPED};
 use super::{AT_WORK, QUIET};

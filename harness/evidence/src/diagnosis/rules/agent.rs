@@ -402,7 +402,7 @@ fn quoted(ask: &Ask) -> String {
 /// A command of an agent that runs without a person, which never ends by itself: a server, or one that watches files.
 pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let view = rules.view;
-    view.agent(process.pid).filter(|agent| kind::headless(&agent, process))?;
+    view.agent(process.pid).filter(|agent| kind::headless(agent, process))?;
     if kind::serves(process) || !connections(view, process).is_empty() {
         return None;
     }
