@@ -22,17 +22,18 @@ const BEHIND_SUPERVISE: usize = 28_000;
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 26] = [
+const LINES: [(&str, usize); 27] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 10_636),
+    ("cli", 10_666),
     ("drift", 1_749),
-    ("evidence", 19_124),
+    ("evidence", 19_375),
     ("judge", 8_247),
-    ("live", 5_021),
+    ("live", 5_040),
     ("logs", 12_912),
     ("model-server", 1_843),
+    ("oracle", 387),
     ("os", 12_121),
     ("processes", 338),
     ("random-traces", 220),
@@ -44,8 +45,8 @@ const LINES: [(&str, usize); 26] = [
     ("strategy", 13_823),
     ("supervise", 2_459),
     ("trace", 1_427),
-    ("upstream", 2_002),
-    ("warp", 5_313),
+    ("upstream", 2_009),
+    ("warp", 5_468),
     ("wire", 6_008),
     ("words", 1_752),
     ("wrapper", 2_330),

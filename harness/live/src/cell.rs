@@ -7,6 +7,7 @@ use crate::report::Report;
 use crate::spec::{Answer, Cell, CellSpec, LiveError};
 use crate::supervisor::END_SIGNAL;
 use rehang_agents::{Form, Recipe};
+use rehang_oracle::Oracle;
 use rehang_scenario::{
     Fault, ModelDoes, Scenario, Terminal,
     turns::{Bash, Step, Turn},
@@ -178,6 +179,8 @@ pub struct Virtual {
     pub skip_tickers: Option<Duration>,
     /// Where its random numbers come from, if they are to be the same in each run.
     pub seed: Option<u64>,
+    /// How often each process is looked at; see [`Oracle`].
+    pub looks: Option<u32>,
 }
 
 /// As [`run`], in virtual time: the sandbox, the model server and all that is beside the agent are in one tree whose
@@ -196,12 +199,18 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     let mut command = Command::new(&cell.rehang);
     command.arg(LIVE_ARG).env_clear().process_group(0);
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+    let mut oracle = settings.looks.map(|count| Oracle::new(count, settings.until));
     let mut warp = Warp::new(command).until(settings.until).within(settings.within).last_signal(END_SIGNAL);
     if let Some(span) = settings.skip_tickers {
         warp = warp.skip_tickers(span);
     }
     if let Some(seed) = settings.seed {
         warp = warp.seed(seed);
+    }
+    if let Some(oracle) = &mut oracle
+        && let Some(first) = oracle.first()
+    {
+        warp = warp.look(first, |look| oracle.see(look));
     }
     let ending = warp.run().map_err(|error| match error {
         WarpError::Trace { .. } | WarpError::NoWaitChannels | WarpError::Unsupported => {
@@ -212,7 +221,10 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     output.rewind()?;
     let answers = BufReader::new(output).lines().map_while(Result::ok);
     match answers.filter_map(|line| serde_json::from_str(&line).ok()).last() {
-        Some(Answer::Report(report)) => Ok(report.in_virtual_time(&ending, settings.until)),
+        Some(Answer::Report(report)) => {
+            let tally = oracle.map(|oracle| oracle.judge(&ending).tally());
+            Ok(report.in_virtual_time(&ending, settings.until, tally))
+        }
         Some(Answer::Sandbox(why)) => Err(LiveError::Sandbox(why)),
         Some(Answer::Fault(why)) => Err(LiveError::Fault(why)),
         Some(Answer::Started | Answer::Hangs(_)) | None => {

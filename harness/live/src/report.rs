@@ -4,6 +4,7 @@
 //! a whole window) or met its `deadline`; neither is a proof. Only a deadlock in virtual time is [`Evidence::Proved`].
 
 use rehang_actors::Sight;
+use rehang_oracle::Tally;
 use rehang_warp::{Ending, Verdict};
 use rehang_wire::opencode::RouteAnswers;
 use serde::{Deserialize, Serialize};
@@ -191,6 +192,9 @@ pub struct VirtualTime {
     /// What virtual time did not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Which looks at its processes were true, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Tally>,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -202,7 +206,7 @@ const KEPT: usize = 40;
 
 impl VirtualTime {
     /// How a run went.
-    pub(crate) fn of(ending: &Ending) -> VirtualTime {
+    pub(crate) fn of(ending: &Ending, looks: Option<Tally>) -> VirtualTime {
         let waits = ending.verdict.waits();
         // the first thread is that of the supervisor, which holds the other ends
         let supervisor = waits.first().map(|wait| wait.pid);
@@ -218,6 +222,7 @@ impl VirtualTime {
             waits: of_agent.take(KEPT).map(ToString::to_string).collect(),
             lives_by: timers.take(KEPT).map(ToString::to_string).collect(),
             notes: ending.notes.iter().map(|note| format!("{} {}", note.program, note.what.text())).collect(),
+            looks,
         }
     }
 }
@@ -225,7 +230,7 @@ impl VirtualTime {
 impl Report {
     /// What is known of an agent that ran in virtual time: the supervisor told what it saw, and the run how it ended. If
     /// the agent was alive, `until` was its time.
-    pub(crate) fn in_virtual_time(mut self, ending: &Ending, until: Duration) -> Report {
+    pub(crate) fn in_virtual_time(mut self, ending: &Ending, until: Duration, looks: Option<Tally>) -> Report {
         let alive = |outcome: &Outcome| outcome.detail().to_owned();
         let known = match &ending.verdict {
             Verdict::Exited { .. } | Verdict::Signalled { .. } => None,
@@ -239,7 +244,7 @@ impl Report {
         if let Some((outcome, evidence)) = known.filter(|_| self.evidence == Evidence::Undecided) {
             (self.outcome, self.evidence) = (outcome, evidence);
         }
-        self.virtual_time = Some(VirtualTime::of(ending));
+        self.virtual_time = Some(VirtualTime::of(ending, looks));
         self
     }
 }
@@ -422,8 +427,9 @@ mod tests {
             lengthened: 0,
             notes: Vec::new(),
             left: 2,
+            exits: Vec::new(),
         };
-        alive().in_virtual_time(&ending, Duration::from_secs(3_600))
+        alive().in_virtual_time(&ending, Duration::from_secs(3_600), None)
     }
 
     #[test]
@@ -474,8 +480,9 @@ mod tests {
             lengthened: 0,
             notes: Vec::new(),
             left: 0,
+            exits: Vec::new(),
         };
-        let report = settled.in_virtual_time(&ending, Duration::from_secs(3_600));
+        let report = settled.in_virtual_time(&ending, Duration::from_secs(3_600), None);
         assert_eq!((report.outcome, report.evidence), (Outcome::Completed, Evidence::Settled));
     }
 }

@@ -460,8 +460,13 @@ fn another_agents() -> Result<(), Failed> {
 /// Runs a cell in virtual time, of which it has an hour.
 fn virtually(cell: &Cell<'_>) -> Result<Report, LiveError> {
     // so much real time is used only if something is wrong
-    let settings =
-        Virtual { until: Duration::from_secs(3_600), within: Duration::from_secs(600), skip_tickers: None, seed: None };
+    let settings = Virtual {
+        until: Duration::from_secs(3_600),
+        within: Duration::from_secs(600),
+        skip_tickers: None,
+        seed: None,
+        looks: None,
+    };
     run_virtually(cell, &settings)
 }
 

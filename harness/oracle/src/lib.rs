@@ -8,7 +8,7 @@ use rehang_evidence::{
     Limits, Look as Read, Options, Pid, Snapshot, TracedProcess, TracedThread, Verdict, VirtualTime, take,
 };
 use rehang_warp::{Ending, Exit, Look, Next, Verdict as End, in_seconds};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -110,7 +110,8 @@ impl Oracle {
     pub fn see(&mut self, look: &Look) -> Next {
         let options = Options { time: Some(Arc::new(self.time(look))), ..Options::default() };
         let processes = look.processes.iter().take(MOST).map(|process| (process, By::Why));
-        let asked = processes.chain(look.processes.iter().find(|one| one.pid == look.root).map(|one| (one, By::Supervise)));
+        let asked =
+            processes.chain(look.processes.iter().find(|one| one.pid == look.root).map(|one| (one, By::Supervise)));
         if self.before.is_empty() {
             let snapshot = |pid, by| Some(((pid, by), read(pid, by, &options)?));
             self.before = asked.filter_map(|(process, by)| snapshot(process.pid, by)).collect();
@@ -209,7 +210,8 @@ fn read(pid: Pid, by: By, options: &Options) -> Option<Snapshot> {
 
 /// Makes a process a shell that waits for the command that it has started.
 fn become_a_shell(process: &mut Process) {
-    let call = Call { does: Does::Child { pid: -1 }, limit: TimeLimit::Never, name: "wait4".to_owned(), ..Call::default() };
+    let call =
+        Call { does: Does::Child { pid: -1 }, limit: TimeLimit::Never, name: "wait4".to_owned(), ..Call::default() };
     let thread = Thread { tid: process.pid, call: Some(call), call_read: true, ..Thread::default() };
     "sh".clone_into(&mut process.comm);
     process.args = vec!["sh".to_owned()];
@@ -231,25 +233,51 @@ impl Looks {
         Report { ending, looks: &self.said }
     }
 
-    /// How many there were, how many were false or came too early, and which.
-    pub fn lines(&self) -> Vec<String> {
+    /// How many there were, and how many were false.
+    pub fn tally(&self) -> Tally {
         let count = |truth: Truth| self.said.iter().filter(move |said| said.truth == truth);
-        let hung = count(Truth::Hung).filter(|said| said.verdict == Verdict::Hung).count();
-        let false_ones: Vec<&Said> = self.said.iter().filter(|said| said.is_false).collect();
-        let mut lines = vec![format!(
-            "looks: {}; of processes that ended by themselves {}, {} of them called hung; of proved hangs {}, {hung} called so",
-            self.said.len(),
-            count(Truth::EndedByItself).count(),
-            false_ones.len(),
-            count(Truth::Hung).count(),
-        )];
-        lines.extend(false_ones.into_iter().map(|said| {
+        let false_ones = self.said.iter().filter(|said| said.is_false).map(|said| {
             let at = in_seconds(Duration::from_secs_f64(said.at_seconds));
             let Said { by, pid, program, sure, signature, sentence, .. } = said;
             let by = if *by == By::Why { "why" } else { "supervise" };
-            format!("false: {by} of {program} ({pid}) at {at}, {sure}, {signature}: {sentence}")
-        }));
-        lines
+            format!("{by} of {program} ({pid}) at {at}, {sure}, {signature}: {sentence}")
+        });
+        Tally {
+            looks: self.said.len(),
+            ended: count(Truth::EndedByItself).count(),
+            false_ones: false_ones.collect(),
+            hangs: count(Truth::Hung).count(),
+            named: count(Truth::Hung).filter(|said| said.verdict == Verdict::Hung).count(),
+        }
+    }
+}
+
+/// How many looks there were, and how many were false.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// All.
+    pub looks: usize,
+    /// Those at processes that ended by themselves later.
+    pub ended: usize,
+    /// Which of these were called hung, and with which words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub false_ones: Vec<String>,
+    /// Those at processes of a proved deadlock.
+    pub hangs: usize,
+    /// How many of these were called hung.
+    pub named: usize,
+}
+
+impl Tally {
+    /// The tally as lines of text; those of false looks begin with `false: `.
+    pub fn lines(&self) -> Vec<String> {
+        let Tally { looks, ended, false_ones, hangs, named } = self;
+        let first = format!(
+            "looks: {looks}; of processes that ended by themselves {ended}, {} of them called hung; of proved hangs {hangs}, \
+             {named} called so",
+            false_ones.len()
+        );
+        std::iter::once(first).chain(false_ones.iter().map(|said| format!("false: {said}"))).collect()
     }
 }
 
@@ -329,8 +357,12 @@ mod tests {
         oracle.said = vec![hung(1, 90.0), said(1, Verdict::Waiting, 95.0), hung(2, 90.0), hung(3, 90.0)];
         let looks = oracle.judge(&ending);
         let false_ones: Vec<bool> = looks.said.iter().map(|said| said.is_false).collect();
-        assert_eq!(false_ones, [true, false, false, false], "a signal ended the second, and the third has another's number");
-        let lines = looks.lines();
+        assert_eq!(
+            false_ones,
+            [true, false, false, false],
+            "a signal ended the second, and the third has another's number"
+        );
+        let lines = looks.tally().lines();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[1], "false: why of cat (1) at 90 s, likely, stdin-open: it waits");
         let json = serde_json::to_value(looks.with(&ending)).expect("JSON");
@@ -348,7 +380,8 @@ mod tests {
     #[test]
     fn looks_become_rarer() {
         let mut oracle = Oracle::new(4, Duration::from_secs(1_002));
-        let seconds: Vec<f64> = oracle.first().into_iter().chain(oracle.instants).map(|at| at.as_secs_f64().round()).collect();
+        let seconds: Vec<f64> =
+            oracle.first().into_iter().chain(oracle.instants).map(|at| at.as_secs_f64().round()).collect();
         assert_eq!(seconds, [1.0, 10.0, 100.0, 1_000.0]);
     }
 }

@@ -346,7 +346,13 @@ mod tests {
     #[test]
     fn a_row_names_the_command_that_shows_it_again() {
         let row = seen(Outcome::Completed, "");
-        let plain = Virtual { until: rehang_live::HORIZON, within: Duration::ZERO, skip_tickers: None, seed: None };
+        let plain = Virtual {
+            until: rehang_live::HORIZON,
+            within: Duration::ZERO,
+            skip_tickers: None,
+            seed: None,
+            looks: None,
+        };
         let command = |settings: &Virtual| row.clone().in_virtual_time(settings).command;
         let whole = "rehang upstream mine@1.0.0 text --terminal null --clock virtual";
         assert_eq!(command(&plain), whole);

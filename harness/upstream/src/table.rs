@@ -216,6 +216,7 @@ mod tests {
             waits: Vec::new(),
             lives_by: Vec::new(),
             notes: Vec::new(),
+            looks: None,
         };
         let of = |version, outcome, evidence: &str| Row {
             evidence: evidence.to_owned(),

@@ -201,7 +201,9 @@ impl Limit {
             Limit::Traces => "wanted to trace another process, which is not possible in virtual time; it was refused",
             Limit::SetUid => "is setuid or setgid; in virtual time it runs without these rights",
             Limit::ThirtyTwoBit => "is a 32-bit program; its time is real",
-            Limit::NotKilled => "could not be killed: it is frozen, or held in the kernel; it dies when that lets it go",
+            Limit::NotKilled => {
+                "could not be killed: it is frozen, or held in the kernel; it dies when that lets it go"
+            }
             Limit::SlowClock => "reads its clock slowly, because its vDSO could not be replaced",
         }
     }

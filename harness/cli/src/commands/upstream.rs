@@ -268,6 +268,10 @@ impl Watch for Keeper {
                     state.stop = Some(format!("the results file: {error}"));
                 }
                 self.bar.println(format!("{}: {} {}", row.command, said(&row), row.evidence));
+                let looks = row.virtual_time.as_ref().and_then(|time| time.looks.as_ref());
+                for line in looks.iter().flat_map(|looks| looks.lines()) {
+                    self.bar.println(format!("  {line}"));
+                }
                 state.rows.insert((cell.key.clone(), cell.of.clone()), row);
             }
             Err(Stop::Machine(why)) => state.stop = Some(why),

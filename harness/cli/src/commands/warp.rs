@@ -4,7 +4,7 @@
 
 use super::CommandError;
 use clap::Args;
-use rehang_oracle::{Looks, Oracle};
+use rehang_oracle::Oracle;
 use rehang_scenario::Span;
 use rehang_warp::{Ending, Error, Verdict, Warp as Run, in_seconds};
 use std::fmt::Write;
@@ -150,7 +150,7 @@ impl Warp {
         }
         if !self.quiet {
             complain!("{}", describe(&ending).trim_end());
-            for line in looks.iter().flat_map(Looks::lines) {
+            for line in looks.iter().flat_map(|looks| looks.tally().lines()) {
                 complain!("  {line}");
             }
         }

@@ -32,7 +32,8 @@ pub fn each<T: Send>(pids: &[Pid], reach: &Reach, read: impl Fn(Pid, &Reach) -> 
         let beside = std::thread::Builder::new().name("look".to_owned()).spawn_scoped(scope, || {
             theirs.begin();
             let limit = limit.beside(Arc::clone(&theirs));
-            let done = some(&Reach { mounts: Mounts::default(), limit, leaves_out: leaves_out.clone(), time: time.clone() });
+            let done =
+                some(&Reach { mounts: Mounts::default(), limit, leaves_out: leaves_out.clone(), time: time.clone() });
             theirs.rest();
             done
         });

@@ -159,7 +159,9 @@ mod tests {
         // as /proc shows a limit that is a span
         assert_eq!((&call.does, call.limit), (&Does::Epoll { fd: 3 }, TimeLimit::GivenMs(5_000)));
         assert!(matches!(snapshot.alarms, Alarms::Some | Alarms::Unhandled | Alarms::NotKnown));
-        assert!(snapshot.around[&snapshot.reader.pid].began_ns < 3_600 * SECOND || snapshot.at_ns < crate::read::now_ns());
+        assert!(
+            snapshot.around[&snapshot.reader.pid].began_ns < 3_600 * SECOND || snapshot.at_ns < crate::read::now_ns()
+        );
     }
 
     #[test]
