@@ -1,7 +1,9 @@
 //! Looks at a tree in virtual time, and says afterwards which of them were true.
 //!
 //! A process that ended by itself was not hung at any instant before. One that is left when nothing can ever happen again
-//! is hung from then on. So each run tests the rules of `rehang why` on real processes, without anybody who knows them.
+//! is hung from then on. What is called hung may be a process below the one that was asked about: then its end counts, and an
+//! agent that kills its tool after a time does not make that false. So each run tests the rules of `rehang why` on real
+//! processes, without anybody who knows them.
 
 use rehang_evidence::data::{Call, Does, Process, Thread, TimeLimit};
 use rehang_evidence::{
@@ -29,6 +31,8 @@ pub struct Said {
     at_seconds: f64,
     by: By,
     pid: Pid,
+    /// Of the process that it is about: which that is, and when it was born.
+    about: Pid,
     #[serde(skip)]
     born: Duration,
     /// The process's name.
@@ -123,11 +127,15 @@ impl Oracle {
             {
                 let program = after.tree.get(&process.pid).map(|one| one.comm.clone()).unwrap_or_default();
                 let diagnosis = Read::of(Some(before), after, &Limits::default()).diagnosis;
+                let is_hung = diagnosis.verdict == Verdict::Hung;
+                // what is called hung may be a process below the one that was asked about
+                let about = look.processes.iter().find(|one| is_hung && one.pid == diagnosis.pid).unwrap_or(process);
                 self.said.push(Said {
                     at_seconds: look.at.as_secs_f64(),
                     by,
                     pid: process.pid,
-                    born: process.born,
+                    about: about.pid,
+                    born: about.born,
                     program,
                     verdict: diagnosis.verdict,
                     sure: diagnosis.sure_in_words(),
@@ -176,7 +184,7 @@ impl Oracle {
         let exits: BTreeMap<(Pid, Duration), &Exit> =
             ending.exits.iter().map(|exit| ((exit.pid, exit.born), exit)).collect();
         let over = matches!(ending.verdict, End::Deadlock { .. }).then_some(ending.elapsed.as_secs_f64());
-        let truth = |said: &Said| match exits.get(&(said.pid, said.born)) {
+        let truth = |said: &Said| match exits.get(&(said.about, said.born)) {
             Some(exit) if exit.code.is_some() => Truth::EndedByItself,
             None if over.is_some_and(|over| said.at_seconds - WINDOW.as_secs_f64() >= over) => Truth::Hung,
             _ => Truth::Unknown,
@@ -338,6 +346,7 @@ mod tests {
             at_seconds,
             by: By::Why,
             pid,
+            about: pid,
             born: MINUTE,
             program: "cat".to_owned(),
             verdict,

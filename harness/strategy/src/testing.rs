@@ -156,6 +156,7 @@ pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
         closed_in: false,
         parts: Vec::new(),
         hung_in_ms: None,
+        agent_above: None,
         out_of_sight: Vec::new(),
         sentence: String::new(),
         ends: String::new(),

@@ -73,6 +73,14 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     }
 }
 
+/// The agent above a process that hangs, among those that were asked about: unless it is closed in itself, it may end the
+/// process after a time, and its other timers do not show that limit.
+pub fn agent_above(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<String> {
+    let is_tool = finding.verdict == Verdict::Hung && view.agent(finding.pid).is_none();
+    let agent = view.agent_above(finding.pid).filter(|agent| is_tool && view.after.tree.contains_key(agent))?;
+    (!graph.is_closed_in(agent)).then(|| view.name(agent).to_string())
+}
+
 /// Whether no thread of those that are closed in ran between the two looks: snapshots are not taken in one instant, and
 /// two that talk to each other may both be seen while they wait.
 fn stands_still(view: &View<'_>, graph: &Graph) -> bool {

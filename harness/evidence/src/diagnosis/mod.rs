@@ -84,6 +84,9 @@ pub struct Diagnosis {
     /// It waits, and counts as hung if it still does after so many milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hung_in_ms: Option<u64>,
+    /// It is hung, below an agent that could go on: the agent, which may end it by a time limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_above: Option<String>,
     /// What could end it and cannot be seen; empty if it is closed in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub out_of_sight: Vec<String>,
@@ -113,6 +116,7 @@ impl Diagnosis {
     pub fn sure_in_words(&self) -> &'static str {
         match self.sure {
             Sure::Certain if self.closed_in => "proved",
+            Sure::Certain if self.agent_above.is_some() => "nothing in sight but its agent can end it",
             Sure::Certain if self.verdict == Verdict::Hung => "nothing in sight can end it",
             Sure::Certain => "certain",
             Sure::Likely => "likely",
@@ -160,6 +164,7 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         pid: best.pid,
         is_root: after.roots.contains(&best.pid),
         closed_in,
+        agent_above: gate::agent_above(view, &graph, &best),
         hung_in_ms: best.hung_in_ms.filter(|_| best.verdict == Verdict::Waiting),
         out_of_sight: gate::out_of_sight(view, &graph, &best),
         evidence: Vec::new(),

@@ -287,6 +287,9 @@ impl Why {
         if diagnosis.verdict == Verdict::Hung && !diagnosis.out_of_sight.is_empty() {
             writeln!(out, "  out of sight: {}", diagnosis.out_of_sight.join("; "))?;
         }
+        if let Some(agent) = &diagnosis.agent_above {
+            writeln!(out, "  {agent} may end it by a time limit of its own, and go on")?;
+        }
         let mechanism = diagnosis.mechanism.as_ref().map(|id| format!(", mechanism {id}")).unwrap_or_default();
         writeln!(out, "  signature {}{mechanism}; looked for {}", diagnosis.signature, duration(diagnosis.window_ms))?;
         self.tell_graph(look, out)?;

@@ -254,3 +254,21 @@ fn a_lock_is_inherited_with_its_open_file() {
         ("who took it has ended", ended(look("FLOCK", vec![open(21, 20)]))),
     ]));
 }
+
+#[test]
+fn an_agent_that_could_go_on_may_end_what_hangs_below_it() {
+    let git = || Process { pid: 12, ppid: 11, ..waiter() };
+    let says = |above: Process| {
+        let of_itself = vec![lock(1, 12, false, 7), lock(1, 12, true, 7)];
+        let look = Look::of(vec![above, git()]).both(|s| s.locks = of_itself.clone());
+        let found = diagnose(&look.before, &look.after, &Limits::default());
+        (found.pid, found.agent_above.clone(), found.sure_in_words())
+    };
+    let agent = || started(process(11, 10, "opencode"), &["opencode", "run", "x"]);
+    let named = Some("opencode (11)".to_owned());
+    // a short timer is that of its screen
+    let event = |ms| watches(has(agent(), 5, Mode::Both, Object::Event { count: 0 }), &[5], TimeLimit::GivenMs(ms));
+    assert_eq!(says(event(40)), (12, named, "nothing in sight but its agent can end it"));
+    assert_eq!(says(awaits(process(11, 10, "make"))), (12, None, "proved"));
+    assert_eq!(says(awaits(agent())), (12, None, "proved"), "it waits for its child, and for nothing else");
+}
