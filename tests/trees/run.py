@@ -410,7 +410,7 @@ def judge_warp(case, options):
     looks = end['looks']
     tell = lambda look: f'{look["at_seconds"]:.0f} s: {look["program"]}: {look["verdict"].upper()} {look["sure"]}: {look["sentence"]}'  # noqa: E731
     false = [look for look in looks if look['is_false']]
-    proved = [look for look in looks if look['truth'] == 'hung' and ready and look['pid'] == int(ready[1])]
+    proved = [look for look in looks if look['truth'] == 'hung' and look['by'] == 'why' and ready and look['pid'] == int(ready[1])]
     said = f'{end["verdict"]} at {end["virtual_seconds"]:.0f} s'
     if not ready:
         result = Result(case, 'failed', f'never ready in virtual time: {said}; {last}', 'not fit')
@@ -418,10 +418,13 @@ def judge_warp(case, options):
         result = Result(case, 'failed', f'{said}; {len(false)} false: {tell(false[0])}', 'false HUNG')
     elif case.truth == 'healthy' and case.fields.get('then', '').startswith('ends') and end['verdict'] != 'exited':
         result = Result(case, 'failed', f'{said}; {last}', 'not fit')
+    elif case.truth == 'hung' and end['verdict'] == 'exited' or case.truth == 'healthy' and end['verdict'] == 'deadlock':
+        result = Result(case, 'failed', f'{said}; {last}', 'not fit')
     elif case.truth == 'hung' and proved and proved[-1]['verdict'].upper() not in case.verdicts():
         result = Result(case, 'failed', f'{said}, proved; {tell(proved[-1])}', 'missed')
     else:
         result = Result(case, 'passed', said=f'{said}, {len(looks)} looks')
+        result.is_hung = bool(proved)
     result.looks = looks
     return result
 
@@ -552,12 +555,14 @@ def close(results, options):
         print(f'retried: {len(retried)}: {" ".join(retried)}')
     hung = [r for r in results if r.case.truth == 'hung' and r.kind != 'skipped']
     looks = [look for r in results for look in r.looks]
-    if options.warp:
+    if options.warp is not None:
         of = lambda truth: [look for look in looks if look['truth'] == truth]  # noqa: E731
         named = sum(look['verdict'] == 'hung' for look in of('hung'))
         print(f'{len(looks)} looks; of processes that ended by themselves {len(of("ended-by-itself"))}, '
               f'{sum(look["is_false"] for look in looks)} of them called HUNG; of proved hangs {len(of("hung"))}, {named} called so')
-    if hung and not options.verify and not options.supervise and not options.warp:
+        trees = [r for r in results if r.case.truth == 'hung' and r.kind == 'passed']
+        print(f'of {len(trees)} hung trees that passed, {sum(r.is_hung for r in trees)} are proved deadlocks')
+    if hung and not options.verify and not options.supervise and options.warp is None:
         share = lambda n: f'{n} of {len(hung)} ({100 * n / len(hung):.0f} %)'  # noqa: E731
         print(f'the cause of the hang named: {share(sum(r.named for r in hung))}')
         print(f'called HUNG within {options.named:.0f} s: {share(sum(r.is_hung for r in hung))}')
@@ -610,7 +615,7 @@ def main():
         return 0
     if not options.verify and not has(options.rehang):
         sys.exit(f'no {options.rehang}: set REHANG')
-    judge = (judge_case if options.verify else judge_supervise if options.supervise else judge_warp if options.warp else judge_why)
+    judge = (judge_case if options.verify else judge_supervise if options.supervise else judge_warp if options.warp is not None else judge_why)
     try:
         results = [r for _ in range(options.times) for r in run_all(cases, options, judge)]
     finally:

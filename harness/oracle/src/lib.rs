@@ -3,7 +3,7 @@
 //! A process that ended by itself was not hung at any instant before. One that is left when nothing can ever happen again
 //! is hung from then on. What is called hung may be a process below the one that was asked about: then its end counts, and an
 //! agent that kills its tool after a time does not make that false. So each run tests the rules of `rehang why` on real
-//! processes, without anybody who knows them.
+//! processes, with no expected result written by hand.
 
 use rehang_evidence::data::{Call, Does, Process, Thread, TimeLimit};
 use rehang_evidence::{
@@ -21,7 +21,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 const FIRST: Duration = Duration::from_secs(1);
 /// The most processes that one look asks about, the oldest first.
 const MOST: usize = 32;
-/// The kernel's ages of connections and stops are of its own ticks: at most so long (CONFIG_HZ is 100 at least).
+/// The kernel counts the ages of connections and stops in ticks of at most this (CONFIG_HZ is 100 at least).
 const TICK: Duration = Duration::from_millis(10);
 
 /// What was said of one process at one look, and what became of it.
@@ -65,7 +65,7 @@ pub enum By {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Truth {
-    /// It ended with an exit code.
+    /// It ended with an exit code, and had handled no signal that another process may have sent to end it.
     EndedByItself,
     /// It was left when nothing could ever happen again, and that was so already.
     Hung,
@@ -81,13 +81,13 @@ pub struct Oracle {
     instants: std::vec::IntoIter<Duration>,
     /// The clock of processes' births at the start of the run, in ns since boot.
     boot_ns: u64,
-    /// The first snapshots of the look that is due next.
-    before: BTreeMap<(Pid, By), Snapshot>,
+    /// The first snapshots of a look whose second ones are due.
+    before: Option<BTreeMap<(Pid, By), Snapshot>>,
     said: Vec<Said>,
 }
 
 impl Oracle {
-    /// `count` looks up to a horizon, each as many times later than the one before it as that is than its own.
+    /// `count` looks at instants in geometric progression, from 1 s to 2 s before the horizon.
     pub fn new(count: u32, horizon: Duration) -> Oracle {
         let last = horizon.saturating_sub(2 * WINDOW).max(FIRST);
         let (first, last) = (FIRST.as_secs_f64(), last.as_secs_f64());
@@ -100,7 +100,7 @@ impl Oracle {
         Oracle {
             instants: instants.into_iter(),
             boot_ns: (boot.tv_sec as u64).saturating_mul(1_000_000_000) + boot.tv_nsec as u64,
-            before: BTreeMap::new(),
+            before: None,
             said: Vec::new(),
         }
     }
@@ -116,13 +116,13 @@ impl Oracle {
         let processes = look.processes.iter().take(MOST).map(|process| (process, By::Why));
         let asked =
             processes.chain(look.processes.iter().find(|one| one.pid == look.root).map(|one| (one, By::Supervise)));
-        if self.before.is_empty() {
+        let Some(mut before) = self.before.take() else {
             let snapshot = |pid, by| Some(((pid, by), read(pid, by, &options)?));
-            self.before = asked.filter_map(|(process, by)| snapshot(process.pid, by)).collect();
+            self.before = Some(asked.filter_map(|(process, by)| snapshot(process.pid, by)).collect());
             return Next::At(look.at + WINDOW);
-        }
+        };
         for (process, by) in asked {
-            if let Some(before) = self.before.remove(&(process.pid, by))
+            if let Some(before) = before.remove(&(process.pid, by))
                 && let Some(after) = read(process.pid, by, &options)
             {
                 let program = after.tree.get(&process.pid).map(|one| one.comm.clone()).unwrap_or_default();
@@ -148,7 +148,6 @@ impl Oracle {
                 });
             }
         }
-        self.before.clear();
         let next = self.instants.find(|at| *at > look.at);
         next.map_or(Next::Never, Next::At)
     }
@@ -165,7 +164,7 @@ impl Oracle {
             let call = thread.call.map(|call| (call.number, call.arguments));
             (thread.tid, TracedThread { call, left: thread.deadline, is_stopped: thread.stopped })
         };
-        let (now, jumps, real) = (look.at, Arc::clone(&look.jumps), Instant::now());
+        let (now, jumps) = (look.at, Arc::clone(&look.jumps));
         VirtualTime {
             now_ns: on_boot_clock(now),
             processes: look.processes.iter().map(process).collect(),
@@ -173,7 +172,7 @@ impl Oracle {
             timerfds: look.timerfds.clone(),
             // the youngest that it can be: what is called hung must be so at that age
             age: Arc::new(move |ago| {
-                let then = real.checked_sub(ago).and_then(|then| then.checked_add(TICK));
+                let then = Instant::now().checked_sub(ago).and_then(|then| then.checked_add(TICK));
                 now.saturating_sub(then.map_or(Duration::ZERO, |then| jumps.at(then)))
             }),
         }
@@ -185,7 +184,7 @@ impl Oracle {
             ending.exits.iter().map(|exit| ((exit.pid, exit.born), exit)).collect();
         let over = matches!(ending.verdict, End::Deadlock { .. }).then_some(ending.elapsed.as_secs_f64());
         let truth = |said: &Said| match exits.get(&(said.about, said.born)) {
-            Some(exit) if exit.code.is_some() => Truth::EndedByItself,
+            Some(exit) if exit.code.is_some() && !exit.was_told => Truth::EndedByItself,
             None if over.is_some_and(|over| said.at_seconds - WINDOW.as_secs_f64() >= over) => Truth::Hung,
             _ => Truth::Unknown,
         };
@@ -209,9 +208,16 @@ struct Report<'a> {
 fn read(pid: Pid, by: By, options: &Options) -> Option<Snapshot> {
     let mut snapshot = take(&[pid], options).ok()?;
     if by == By::Why {
-        // this process has started the tree, which is a supervised one for it; for others a shell has
+        // this process has started the tree, which is a supervised one for it; for others a shell has. What is above it is on
+        // the real clock.
         let reader = std::mem::take(&mut snapshot.reader.pid);
-        snapshot.around.entry(reader).and_modify(become_a_shell);
+        snapshot.around.entry(reader).and_modify(|process| process.fds.retain(|fd| fd.fd <= 2));
+        let mut at = reader;
+        for _ in 0..snapshot.around.len() {
+            let Some(process) = snapshot.around.get_mut(&at) else { break };
+            become_a_shell(process);
+            at = process.ppid;
+        }
     }
     Some(snapshot)
 }
@@ -225,7 +231,6 @@ fn become_a_shell(process: &mut Process) {
     process.args = vec!["sh".to_owned()];
     process.exe = Some("/bin/sh".to_owned());
     process.threads = vec![thread];
-    process.fds.retain(|fd| fd.fd <= 2);
     process.has_unseen = false;
 }
 
@@ -277,6 +282,19 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// That of both.
+    #[must_use]
+    pub fn with(mut self, other: Tally) -> Tally {
+        self.false_ones.extend(other.false_ones);
+        Tally {
+            looks: self.looks + other.looks,
+            ended: self.ended + other.ended,
+            false_ones: self.false_ones,
+            hangs: self.hangs + other.hangs,
+            named: self.named + other.named,
+        }
+    }
+
     /// The tally as lines of text; those of false looks begin with `false: `.
     pub fn lines(&self) -> Vec<String> {
         let Tally { looks, ended, false_ones, hangs, named } = self;
@@ -341,6 +359,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_handler_ends_did_not_end_by_itself() {
+        let (ending, said) = looks(
+            "import os, signal, time\n\
+             pid = os.fork()\n\
+             if pid == 0:\n\
+             \x20   signal.signal(signal.SIGTERM, lambda *_: os._exit(7))\n\
+             \x20   r, w = os.pipe(); os.read(r, 1)\n\
+             time.sleep(600); os.kill(pid, 15); os.wait()",
+        );
+        assert_eq!((ending.elapsed, &ending.verdict), (10 * MINUTE, &End::Exited { code: 0 }));
+        let of = |truth: Truth| said.iter().filter(move |said| said.truth == truth).map(|said| said.verdict);
+        assert!(of(Truth::Unknown).count() > 2 && of(Truth::EndedByItself).count() > 2, "{said:#?}");
+        assert!(of(Truth::EndedByItself).all(|verdict| verdict == Verdict::Waiting), "{said:#?}");
+    }
+
+    #[test]
     fn what_is_called_hung_and_ends_by_itself_is_false() {
         let said = |pid: Pid, verdict: Verdict, at_seconds: f64| Said {
             at_seconds,
@@ -360,16 +394,17 @@ mod tests {
         };
         let hung = |pid, at| said(pid, Verdict::Hung, at);
         let (mut ending, _) = looks("pass");
-        let exit = |pid, code| Exit { pid, born: MINUTE, at: 3 * MINUTE, code };
-        ending.exits = vec![exit(1, Some(1)), exit(2, None), Exit { born: 2 * MINUTE, ..exit(3, Some(0)) }];
+        let exit = |pid, code| Exit { pid, born: MINUTE, at: 3 * MINUTE, code, was_told: pid == 4 };
+        ending.exits =
+            vec![exit(1, Some(1)), exit(2, None), Exit { born: 2 * MINUTE, ..exit(3, Some(0)) }, exit(4, Some(1))];
         let mut oracle = Oracle::new(1, MINUTE);
-        oracle.said = vec![hung(1, 90.0), said(1, Verdict::Waiting, 95.0), hung(2, 90.0), hung(3, 90.0)];
+        oracle.said = vec![hung(1, 90.0), said(1, Verdict::Waiting, 95.0), hung(2, 90.0), hung(3, 90.0), hung(4, 90.0)];
         let looks = oracle.judge(&ending);
         let false_ones: Vec<bool> = looks.said.iter().map(|said| said.is_false).collect();
         assert_eq!(
             false_ones,
-            [true, false, false, false],
-            "a signal ended the second, and the third has another's number"
+            [true, false, false, false, false],
+            "a signal ended the second, the third has another's number, the fourth handled a signal"
         );
         let lines = looks.tally().lines();
         assert_eq!(lines.len(), 2);

@@ -34,7 +34,7 @@ pub struct Ending {
     pub notes: Vec<Note>,
     /// How many processes outlived the command; they were killed.
     pub left: usize,
-    /// The processes that ended before, in this order, if there was a look ([`Warp::look`](crate::Warp::look)).
+    /// The processes that ended before and were looked at, in this order ([`Warp::look`](crate::Warp::look)).
     #[serde(skip)]
     pub exits: Vec<Exit>,
 }

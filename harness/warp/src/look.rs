@@ -37,7 +37,12 @@ pub struct Process {
 
 /// When the clock jumped: in real time, and to which virtual time from the start.
 #[derive(Debug, Clone, Default)]
-pub struct Jumps(Vec<(Instant, Duration)>);
+pub struct Jumps {
+    /// The jumps, the last one last.
+    all: Vec<(Instant, Duration)>,
+    /// The virtual time that the clock showed before them.
+    before: Duration,
+}
 
 impl Jumps {
     /// The most jumps that are kept; the older half is forgotten then.
@@ -45,17 +50,17 @@ impl Jumps {
 
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn add(&mut self, at: Duration) {
-        if self.0.len() == Self::MOST {
-            self.0.drain(..Self::MOST / 2);
+        if self.all.len() == Self::MOST {
+            self.before = self.all.drain(..Self::MOST / 2).next_back().map_or(self.before, |(_, at)| at);
         }
-        self.0.push((Instant::now(), at));
+        self.all.push((Instant::now(), at));
     }
 
-    /// The virtual time from the start that the clock showed at an instant of real time; zero before the first jump that is
-    /// known.
+    /// The virtual time from the start that the clock showed at an instant of real time. Before the jumps that are kept it is
+    /// what the clock showed last of all before them.
     pub fn at(&self, real: Instant) -> Duration {
-        let after = self.0.partition_point(|(then, _)| *then <= real);
-        after.checked_sub(1).map_or(Duration::ZERO, |last| self.0[last].1)
+        let after = self.all.partition_point(|(then, _)| *then <= real);
+        after.checked_sub(1).map_or(self.before, |last| self.all[last].1)
     }
 }
 
@@ -70,6 +75,9 @@ pub struct Exit {
     pub at: Duration,
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
+    /// Before, it handled a signal by which another process may have told it to end or to go on: SIGHUP, SIGINT, SIGQUIT,
+    /// SIGTERM, SIGUSR1 or SIGUSR2.
+    pub was_told: bool,
 }
 
 /// A thread at a look.
@@ -102,8 +110,8 @@ pub struct Call {
 /// What happens after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Look again at this virtual time from the start. An instant that has passed counts as now plus 1 ns. If the run has
-    /// ended meanwhile because no deadline is left, the clock moves on for the looks alone, until [`Next::Never`].
+    /// Look again at this virtual time from the start. An instant that has passed counts as now plus 1 ns. After a
+    /// proved deadlock the clock moves on for the looks alone, and the run's end stays that of the proof.
     At(Duration),
     /// Go on without looks.
     Never,
@@ -129,6 +137,7 @@ mod tests {
         for _ in 0..Jumps::MOST {
             jumps.add(3 * second);
         }
-        assert!(jumps.0.len() <= Jumps::MOST && jumps.at(Instant::now()) == 3 * second);
+        assert!(jumps.all.len() <= Jumps::MOST && jumps.at(Instant::now()) == 3 * second);
+        assert_eq!(jumps.at(before), 3 * second, "the first ones are forgotten");
     }
 }

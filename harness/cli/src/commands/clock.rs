@@ -26,7 +26,7 @@ pub struct ClockArgs {
     /// In virtual time: where random numbers come from, so that random back-offs are the same in each run.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// In virtual time: look at each process so often as `rehang why` does, and say which looks were true.
+    /// In virtual time: look N times at each process as `rehang why` does, and report the false looks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub looks: Option<u32>,
 }

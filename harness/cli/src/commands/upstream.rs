@@ -12,6 +12,7 @@ use crate::report::Format;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_agents::{Progress, Version};
+use rehang_oracle::Tally;
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
 use rehang_scenario::text::{suggest, unknown};
@@ -184,6 +185,9 @@ impl Upstream {
         let changes = before.map(|before: Rows| compare(&rows, &before)).unwrap_or_default();
         Shown { rows: &rows, changes: &changes, faults: &faults, deny_hangs: self.deny_hangs }
             .print(self.format, out)?;
+        for line in tally(&rows).iter().flat_map(Tally::lines) {
+            complain!("{line}");
+        }
         if self.table.is_some() {
             self.write_table()?;
         }
@@ -206,6 +210,16 @@ impl Upstream {
         let text = markdown(&rows);
         std::fs::write(table, text).map_err(|e| CommandError::Usage(format!("{}: {e}", table.display())))
     }
+}
+
+/// What was said in the looks at all rows, each false one with the command of its row; `None` without looks.
+fn tally(rows: &[Row]) -> Option<Tally> {
+    let tallies = rows.iter().filter_map(|row| {
+        let mut tally = row.virtual_time.as_ref()?.looks.clone()?;
+        tally.false_ones.iter_mut().for_each(|said| *said = format!("{}: {said}", row.command));
+        Some(tally)
+    });
+    tallies.reduce(Tally::with)
 }
 
 fn usage(error: std::io::Error) -> CommandError {
@@ -268,10 +282,6 @@ impl Watch for Keeper {
                     state.stop = Some(format!("the results file: {error}"));
                 }
                 self.bar.println(format!("{}: {} {}", row.command, said(&row), row.evidence));
-                let looks = row.virtual_time.as_ref().and_then(|time| time.looks.as_ref());
-                for line in looks.iter().flat_map(|looks| looks.lines()) {
-                    self.bar.println(format!("  {line}"));
-                }
                 state.rows.insert((cell.key.clone(), cell.of.clone()), row);
             }
             Err(Stop::Machine(why)) => state.stop = Some(why),

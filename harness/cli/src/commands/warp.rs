@@ -53,8 +53,8 @@ pub struct Warp {
     /// Let threads that do nothing but wake up now and then sleep this long: what they are there for comes so much later.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub skip_tickers: Option<Span>,
-    /// Look at each process so often as `rehang why` does, more and more rarely up to `--until`, and say at the end which
-    /// looks were true: a process that ended by itself was not hung before.
+    /// Look N times at each process as `rehang why` does, at growing intervals up to `--until`, and report the false looks: a
+    /// process that ended by itself was not hung before. At most 32 processes are looked at.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub looks: Option<u32>,
     /// Write how it ended as JSON to a file.

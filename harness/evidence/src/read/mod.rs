@@ -267,15 +267,21 @@ fn below(roots: &[Pid], all: &All) -> BTreeSet<Pid> {
 }
 
 /// The tree may wait for a process outside of it that waits for a lock: adds the locks of those, who holds them, and who is
-/// below the holders.
+/// below the holders. What these wait for in turn is not followed.
 fn add_locks_of_others(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
     let waiting = snapshot.around.values().filter(|process| locks::is_waiting(process));
     let waiting: BTreeMap<Pid, Process> = waiting.map(|process| (process.pid, process.clone())).collect();
     let known: BTreeSet<Lock> = snapshot.locks.iter().cloned().collect();
-    snapshot.locks.extend(locks::read(&waiting).into_iter().filter(|lock| !known.contains(lock)));
-    let holders: Vec<Pid> = snapshot.locks.iter().filter_map(|lock| lock.pid).collect();
+    let more: Vec<Lock> = locks::read(&waiting).into_iter().filter(|lock| !known.contains(lock)).collect();
+    let holders: Vec<Pid> = more.iter().filter_map(|lock| lock.pid).collect();
+    snapshot.locks.extend(more);
     for pid in below(&holders, all) {
-        if snapshot.process(pid).is_none() && snapshot.around.len() < MAX_AROUND && all.contains_key(&pid) {
+        if snapshot.process(pid).is_some() || !all.contains_key(&pid) {
+            continue;
+        }
+        if snapshot.around.len() >= MAX_AROUND || reach.limit.is_over() {
+            snapshot.unread += 1;
+        } else {
             snapshot.around.extend(process::read(pid, all, &snapshot.reader, reach).map(|process| (pid, process)));
         }
     }

@@ -40,6 +40,7 @@ impl Tracer<'_> {
         let mut any = false;
         while let Some((tid, status)) = sys::wait() {
             any = true;
+            self.over = None;
             self.handle(tid, status);
         }
         any
@@ -89,13 +90,13 @@ impl Tracer<'_> {
     fn bury(&mut self, tid: i32, status: i32) {
         let Some(thread) = self.threads.remove(&tid) else { return };
         // a process's first thread is the last to go
-        if self.look.is_some()
-            && tid == thread.pid
+        if tid == thread.pid
             && let Some(process) = self.processes.get(&tid)
+            && self.record.looked_at.is_some_and(|last| process.born <= last)
         {
             let (born, at) = (self.clock.since_start(process.born), self.clock.elapsed());
             let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-            self.record.exits.push(Exit { pid: tid, born, at, code });
+            self.record.exits.push(Exit { pid: tid, born, at, code, was_told: process.was_told });
         }
         if !self.threads.values().any(|other| other.pid == thread.pid) {
             self.processes.remove(&thread.pid);
@@ -249,6 +250,7 @@ impl Tracer<'_> {
         let by_default = matches!(signal, libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT);
         let is_ignored = !is_caught && (by_default || has("SigIgn:"));
         if is_caught {
+            self.note_told(tid, signal);
             self.give_up_cut_wait(tid);
         } else if is_ignored
             && let Some(mut regs) = sys::registers(tid)
@@ -264,6 +266,15 @@ impl Tracer<'_> {
             self.log(|| format!("signal {signal} to {who}{}", if is_ignored { ", ignored" } else { "" }));
         }
         self.resume(tid, signal);
+    }
+
+    /// A signal by which one process tells another to end or to go on is about to be handled.
+    fn note_told(&mut self, tid: i32, signal: i32) {
+        const TELL: [i32; 6] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+        let pid = self.threads.get(&tid).map(|thread| thread.pid).filter(|_| TELL.contains(&signal));
+        if let Some(process) = pid.and_then(|pid| self.processes.get_mut(&pid)) {
+            process.was_told = true;
+        }
     }
 
     /// A system call returned.

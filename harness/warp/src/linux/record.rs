@@ -25,7 +25,9 @@ pub struct Record {
     pub repeatable: bool,
     /// Waits of tickers that lasted longer than asked.
     pub lengthened: u64,
-    /// What looks need: the processes that ended, and the jumps.
+    /// The monotonic time of the last look.
+    pub looked_at: Option<u64>,
+    /// What looks need: the ends of processes that were looked at, and the jumps.
     pub exits: Vec<Exit>,
     pub jumped: Arc<Jumps>,
     expired: BTreeMap<(String, String), Timer>,
@@ -41,6 +43,7 @@ impl Record {
             last: None,
             repeatable: true,
             lengthened: 0,
+            looked_at: None,
             exits: Vec::new(),
             jumped: Arc::default(),
             expired: BTreeMap::new(),

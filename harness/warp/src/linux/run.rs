@@ -51,7 +51,6 @@ impl Tracer<'_> {
         loop {
             if self.handle_events() {
                 (patience.spins, patience.nap) = (0, NAPS.0);
-                self.over = None;
                 if patience.outside_since.take().is_some() {
                     (patience.gave_up, patience.alone) = (false, 0);
                 }
@@ -87,8 +86,11 @@ impl Tracer<'_> {
                     patience.spins = 0;
                     continue;
                 }
-                if let Some(signals) = &mut signals {
-                    signals.forward(self.root);
+                if signals.as_mut().is_some_and(|signals| signals.forward(self.root)) {
+                    // it is no longer asleep
+                    self.over = None;
+                    self.wake();
+                    continue;
                 }
                 patience.forget_use();
                 if let Some(verdict) = self.step(&mut patience)
@@ -97,8 +99,8 @@ impl Tracer<'_> {
                     return ending;
                 }
             } else {
-                if let Some(signals) = &mut signals {
-                    signals.forward(self.root);
+                if signals.as_mut().is_some_and(|signals| signals.forward(self.root)) {
+                    self.over = None;
                 }
                 self.wait_for_the_tree(&mut patience);
                 // time flows while it computes; else what expired at the last instant is waited for
@@ -121,19 +123,24 @@ impl Tracer<'_> {
     fn conclude(&mut self, verdict: Verdict, patience: &mut Patience) -> Option<Ending> {
         match self.settings.last_signal {
             Some(signal) if self.told.is_none() => {
-                self.told = Some(self.ending(verdict));
+                self.told = Some(self.over.take().unwrap_or_else(|| self.ending(verdict)));
                 self.settings.until = self.clock.elapsed();
                 self.look_at = None;
                 self.real_end = Some(Instant::now() + LAST_WORD);
                 self.log(|| format!("the last signal: {signal}"));
                 sys::kill(self.root, signal);
-                for thread in self.threads.values_mut().filter(|thread| thread.state == State::Free) {
-                    thread.is_active = true;
-                }
+                self.wake();
                 *patience = Patience { nap: NAPS.0, ..Patience::default() };
                 None
             }
             _ => Some(self.finish(verdict)),
+        }
+    }
+
+    /// A signal was sent to the command: threads of the tree may run from now on.
+    fn wake(&mut self) {
+        for thread in self.threads.values_mut().filter(|thread| thread.state == State::Free) {
+            thread.is_active = true;
         }
     }
 
@@ -156,6 +163,10 @@ impl Tracer<'_> {
             if is_last {
                 let waits = proof::waits(self);
                 let verdict = proof::verdict(waits, self.record.has_note(Limit::ThirtyTwoBit));
+                // the outside may still act on any other, in real time
+                if self.look_at.is_none() || !matches!(verdict, Verdict::Deadlock { .. }) {
+                    return Some(verdict);
+                }
                 self.over = Some(self.ending(verdict));
             }
         }
@@ -227,6 +238,7 @@ impl Tracer<'_> {
     /// Shows the tree to the caller.
     fn take_look(&mut self) -> Option<Verdict> {
         let look = self.view();
+        self.record.looked_at = Some(self.clock.now);
         let next = match &mut self.look {
             Some(see) => see(&look),
             None => Next::Never,
@@ -273,7 +285,8 @@ impl Tracer<'_> {
 
     /// Ends the run, and says how it ended.
     fn finish(&mut self, verdict: Verdict) -> Ending {
-        let mut ending = self.told.take().or_else(|| self.over.take()).unwrap_or_else(|| self.ending(verdict));
+        let over = self.over.take().filter(|_| self.root_end.is_none());
+        let mut ending = self.told.take().or(over).unwrap_or_else(|| self.ending(verdict));
         self.kill_all();
         let alive = self.threads.values().filter(|thread| self.processes.contains_key(&thread.pid));
         ending.notes.extend(alive.map(|thread| Note { program: thread.name.clone(), what: Limit::NotKilled }));

@@ -70,10 +70,11 @@ impl Forwarder {
         Forwarder { set: set(), last: Instant::now() }
     }
 
-    /// Passes on what has been received.
-    pub fn forward(&mut self, to: i32) {
+    /// Passes on what has been received; whether there was a signal for the command.
+    pub fn forward(&mut self, to: i32) -> bool {
+        let mut any = false;
         if self.last.elapsed() < EVERY {
-            return;
+            return any;
         }
         self.last = Instant::now();
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -85,9 +86,12 @@ impl Forwarder {
             };
             match signal {
                 SIGTSTP => super::sys::kill(std::process::id() as i32, libc::SIGSTOP),
-                1.. if !by_kernel => super::sys::kill(to, signal),
+                1.. if !by_kernel => {
+                    super::sys::kill(to, signal);
+                    any = true;
+                }
                 1.. => {}
-                _ => return,
+                _ => return any,
             }
         }
     }

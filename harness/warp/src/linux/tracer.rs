@@ -172,6 +172,7 @@ impl<'a> Tracer<'a> {
         self.processes.entry(pid).or_insert_with(|| Process {
             birth,
             born: self.clock.now,
+            was_told: false,
             memory: sys::open_memory(pid),
             vdso: None,
             page: None,

@@ -169,6 +169,8 @@ pub struct Process {
     pub birth: u64,
     /// When it was born, in ns of virtual time.
     pub born: u64,
+    /// It handled a signal by which another process may have told it to end.
+    pub was_told: bool,
     /// Its memory.
     pub memory: Option<File>,
     /// The address of its replaced vDSO.
