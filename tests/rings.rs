@@ -33,7 +33,7 @@ const LINES: [(&str, usize); 27] = [
     ("live", 5_040),
     ("logs", 12_912),
     ("model-server", 1_843),
-    ("oracle", 431),
+    ("oracle", 436),
     ("os", 12_121),
     ("processes", 338),
     ("random-traces", 220),

@@ -11,7 +11,7 @@ use rehang_evidence::{
 };
 use rehang_warp::{Ending, Exit, Look, Next, Verdict as End, in_seconds};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,9 @@ const FIRST: Duration = Duration::from_secs(1);
 const MOST: usize = 32;
 /// The kernel counts the ages of connections and stops in ticks of at most this (CONFIG_HZ is 100 at least).
 const TICK: Duration = Duration::from_millis(10);
+
+/// Processes beside the tree that `rehang why` takes for its watchdogs. Those of this machine are on the real clock.
+const WATCHERS: [&str; 9] = ["sleep", "timeout", "gtimeout", "busybox", "sh", "bash", "dash", "zsh", "ksh"];
 
 /// What was said of one process at one look, and what became of it.
 #[derive(Debug, Clone, Serialize)]
@@ -212,12 +215,14 @@ fn read(pid: Pid, by: By, options: &Options) -> Option<Snapshot> {
         // the real clock.
         let reader = std::mem::take(&mut snapshot.reader.pid);
         snapshot.around.entry(reader).and_modify(|process| process.fds.retain(|fd| fd.fd <= 2));
-        let mut at = reader;
-        for _ in 0..snapshot.around.len() {
-            let Some(process) = snapshot.around.get_mut(&at) else { break };
+        let (mut at, mut above) = (reader, BTreeSet::new());
+        while let Some(process) = snapshot.around.get_mut(&at).filter(|_| above.insert(at)) {
             become_a_shell(process);
             at = process.ppid;
         }
+        let is_traced = |pid: &Pid| options.time.as_ref().is_some_and(|time| time.processes.contains_key(pid));
+        let may_watch = |process: &Process| WATCHERS.contains(&process.comm.as_str());
+        snapshot.around.retain(|pid, process| is_traced(pid) || above.contains(pid) || !may_watch(process));
     }
     Some(snapshot)
 }
