@@ -113,7 +113,7 @@ impl Command {
 /// The whole command: plays a fake or a worker if it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
-    if let Some(text) = moved::moved(std::env::args().skip(1)) {
+    if let Some(text) = moved::moved(std::env::args_os().skip(1)) {
         complain!("{text}");
         return ExitCode::from(Code::Usage as u8);
     }
@@ -146,7 +146,7 @@ fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
     for line in text.lines().filter(|line| !line.trim().is_empty() && !line.contains("For more information")) {
         complain!("{line}");
     }
-    let name = std::env::args().nth(1).unwrap_or_default();
+    let name = std::env::args_os().nth(1).unwrap_or_default().to_string_lossy().into_owned();
     let examples = face.find_subcommand(&name).and_then(|command| command.get_after_help()).map(ToString::to_string);
     let example = examples.as_deref().unwrap_or_default().lines().find(|line| line.starts_with("  rehang "));
     match (error.kind(), example) {
@@ -387,11 +387,13 @@ mod tests {
                     .any(|more| Args::try_parse_from(words.clone().chain(more.iter().copied())).is_ok()),
                 "{new}"
             );
-            let told = |args: &[&str]| moved::moved(args.iter().map(|&arg| arg.to_owned()));
+            let told = |args: &[&str]| moved::moved(args.iter().map(|&arg| arg.into()));
             let text = format!("`rehang {old}` is now `rehang {new}`");
             assert_eq!(told(&[old, "x"]), Some(text.clone()));
             assert_eq!(told(&["help", old]), Some(text));
             assert_eq!(told(&["list", old]), None);
+            let no_text = std::os::unix::ffi::OsStringExt::from_vec(b"\xff".to_vec());
+            assert_eq!(moved::moved([no_text, old.into()].into_iter()), None, "a word may be no text");
             let named = format!("rehang {old}");
             assert!(!all.iter().any(|help| help.contains(&named)), "a help names {named}");
         }

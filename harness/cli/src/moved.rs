@@ -2,6 +2,8 @@
 //!
 //! Invariant: none of these is a command: no help, completion or manual page has it.
 
+use std::ffi::OsString;
+
 /// The old name, and what does the same now.
 pub const MOVED: [(&str, &str); 5] = [
     ("strategies", "list --strategies"),
@@ -12,9 +14,9 @@ pub const MOVED: [(&str, &str); 5] = [
 ];
 
 /// What to say of a command that has moved: of `rehang NAME …`, or of `rehang help NAME`.
-pub fn moved(mut args: impl Iterator<Item = String>) -> Option<String> {
+pub fn moved(mut args: impl Iterator<Item = OsString>) -> Option<String> {
     let name = args.next()?;
     let name = if name == "help" { args.next()? } else { name };
-    let (old, new) = MOVED.iter().find(|(old, _)| *old == name)?;
+    let (old, new) = MOVED.iter().find(|(old, _)| name == *old)?;
     Some(format!("`rehang {old}` is now `rehang {new}`"))
 }

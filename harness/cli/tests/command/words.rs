@@ -3,6 +3,8 @@
 //! Invariant: it is a usage error with its reason, said once, and nothing of the user's is overwritten. A mistyped name
 //! is answered with the nearest; one that is far from all is not.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,7 +14,7 @@ struct Said {
     err: String,
 }
 
-fn rehang(args: &[&str]) -> Said {
+fn rehang<S: AsRef<OsStr>>(args: &[S]) -> Said {
     let out = Command::new(env!("CARGO_BIN_EXE_rehang")).args(args).stdin(Stdio::null()).output().expect("rehang");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Said { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
@@ -55,6 +57,16 @@ fn a_command_that_has_moved_says_where_it_went() {
         let said = rehang(args);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}");
         assert_eq!(said.err, "`rehang replay` is now `rehang show --replay`\n", "{args:?}");
+    }
+}
+
+#[test]
+fn a_command_that_is_no_text_is_a_usage_error() {
+    let no_text = OsStr::from_bytes(b"\xff");
+    for args in [&[no_text][..], &[OsStr::new("help"), no_text]] {
+        let said = rehang(args);
+        assert_eq!(said.code, Some(2), "{args:?}: {}", said.err);
+        assert!(said.err.starts_with("error: unrecognized subcommand"), "{args:?}: {}", said.err);
     }
 }
 
