@@ -207,10 +207,8 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     if let Some(seed) = settings.seed {
         warp = warp.seed(seed);
     }
-    if let Some(oracle) = &mut oracle
-        && let Some(first) = oracle.first()
-    {
-        warp = warp.look(first, |look| oracle.see(look));
+    if let Some(oracle) = &mut oracle {
+        warp = oracle.watch(warp);
     }
     let ending = warp.run().map_err(|error| match error {
         WarpError::Trace { .. } | WarpError::NoWaitChannels | WarpError::Unsupported => {

@@ -9,7 +9,7 @@ use rehang_evidence::data::{Call, Does, Process, Thread, TimeLimit};
 use rehang_evidence::{
     Limits, Look as Read, Options, Pid, Snapshot, TracedProcess, TracedThread, Verdict, VirtualTime, take,
 };
-use rehang_warp::{Ending, Exit, Look, Next, Verdict as End, in_seconds};
+use rehang_warp::{Ending, Exit, Look, Next, Verdict as End, Warp, in_seconds};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -108,13 +108,16 @@ impl Oracle {
         }
     }
 
-    /// When the first look is.
-    pub fn first(&mut self) -> Option<Duration> {
-        self.instants.next()
+    /// A run that is looked at.
+    pub fn watch<'a>(&'a mut self, warp: Warp<'a>) -> Warp<'a> {
+        match self.instants.next() {
+            Some(first) => warp.look(first, |look| self.see(look)),
+            None => warp,
+        }
     }
 
     /// The tree is asleep: takes the first or the second snapshots of a look.
-    pub fn see(&mut self, look: &Look) -> Next {
+    fn see(&mut self, look: &Look) -> Next {
         let options = Options { time: Some(Arc::new(self.time(look))), ..Options::default() };
         let processes = look.processes.iter().take(MOST).map(|process| (process, By::Why));
         let asked =
@@ -315,7 +318,6 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_warp::Warp;
     use std::process::{Command, Stdio};
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -323,10 +325,9 @@ mod tests {
     /// What is said of a script of Python that is looked at ten times in an hour.
     fn looks(script: &str) -> (Ending, Vec<Said>) {
         let mut oracle = Oracle::new(10, 60 * MINUTE);
-        let first = oracle.first().expect("a look");
         let mut command = Command::new("python3");
         command.args(["-S", "-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
-        let ending = Warp::new(command).until(60 * MINUTE).look(first, |look| oracle.see(look)).run().expect("it runs");
+        let ending = oracle.watch(Warp::new(command).until(60 * MINUTE)).run().expect("it runs");
         let said = oracle.judge(&ending).said;
         (ending, said)
     }
@@ -428,9 +429,8 @@ mod tests {
 
     #[test]
     fn looks_become_rarer() {
-        let mut oracle = Oracle::new(4, Duration::from_secs(1_002));
-        let seconds: Vec<f64> =
-            oracle.first().into_iter().chain(oracle.instants).map(|at| at.as_secs_f64().round()).collect();
+        let oracle = Oracle::new(4, Duration::from_secs(1_002));
+        let seconds: Vec<f64> = oracle.instants.map(|at| at.as_secs_f64().round()).collect();
         assert_eq!(seconds, [1.0, 10.0, 100.0, 1_000.0]);
     }
 }

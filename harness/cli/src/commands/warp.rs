@@ -123,10 +123,8 @@ impl Warp {
         if let Some(log) = log {
             run = run.log(log);
         }
-        if let Some(oracle) = &mut oracle
-            && let Some(first) = oracle.first()
-        {
-            run = run.look(first, |look| oracle.see(look));
+        if let Some(oracle) = &mut oracle {
+            run = oracle.watch(run);
         }
         let ending = match run.run() {
             Ok(ending) => ending,
