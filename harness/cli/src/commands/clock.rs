@@ -26,9 +26,6 @@ pub struct ClockArgs {
     /// In virtual time: where random numbers come from, so that random back-offs are the same in each run.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// In virtual time: look N times at each process as `rehang why` does, and report the false looks.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub looks: Option<u32>,
 }
 
 /// Which clock.
@@ -47,9 +44,6 @@ impl ClockArgs {
     /// There is one.
     pub fn settings(&self, unfit: Option<&str>) -> Result<Option<Virtual>, CommandError> {
         if self.clock == Clock::Wall {
-            if self.looks.is_some() {
-                return Err(CommandError::Usage("`--looks` needs `--clock virtual`".to_owned()));
-            }
             return Ok(None);
         }
         if let Some(unfit) = unfit {
@@ -57,6 +51,6 @@ impl ClockArgs {
         }
         let span = |span: Span| Duration::from_millis(span.as_ms());
         let (until, within, skip_tickers) = (span(self.until), span(self.within), self.skip_tickers.map(span));
-        Ok(Some(Virtual { until, within, skip_tickers, seed: self.seed, looks: self.looks }))
+        Ok(Some(Virtual { until, within, skip_tickers, seed: self.seed, looks: None }))
     }
 }

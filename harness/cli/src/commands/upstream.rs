@@ -70,6 +70,9 @@ pub struct Upstream {
     /// Its clock.
     #[command(flatten)]
     pub clock: ClockArgs,
+    /// In virtual time: look N times at each process as `rehang why` does, and report the false looks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub looks: Option<u32>,
     /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is compared
     /// with the newest older one that it has.
     #[arg(long, value_name = "FILE")]
@@ -146,7 +149,14 @@ impl Upstream {
         let unfit =
             [(self.why, "--why"), (self.supervised.is_some(), "--supervised"), (self.deadline.is_some(), "--deadline")];
         let unfit = unfit.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
-        let in_virtual_time = self.clock.settings(unfit)?;
+        let mut in_virtual_time = self.clock.settings(unfit)?;
+        match &mut in_virtual_time {
+            Some(settings) => settings.looks = self.looks,
+            None if self.looks.is_some() => {
+                return Err(CommandError::Usage("`--looks` needs `--clock virtual`".to_owned()));
+            }
+            None => {}
+        }
         // before a registry is asked
         let (rehang, fakes) = (own_binary()?, fakes()?);
         let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
