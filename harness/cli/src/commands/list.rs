@@ -7,6 +7,7 @@ use super::{Code, CommandError};
 use clap::Args;
 use rehang_scenario::Stage;
 use rehang_strategy::entry::Value;
+use serde_json::json;
 use std::io::Write;
 
 /// Names the cells of the matrix.
@@ -88,11 +89,9 @@ fn strategies(json: bool, out: &mut dyn Write) -> Result<Code, CommandError> {
         let params: Vec<_> = entry
             .params
             .iter()
-            .map(
-                |param| serde_json::json!({ "name": param.name, "default": default(&param.default), "doc": param.doc }),
-            )
+            .map(|param| json!({ "name": param.name, "default": default(&param.default), "doc": param.doc }))
             .collect();
-        let line = serde_json::json!({
+        let line = json!({
             "name": entry.name, "seat": entry.seat.name(), "origin": entry.origin, "summary": entry.summary,
             "wires": entry.speaks.iter().map(|wire| wire.name()).collect::<Vec<_>>(), "params": params,
         });
@@ -100,7 +99,7 @@ fn strategies(json: bool, out: &mut dyn Write) -> Result<Code, CommandError> {
     }
     for stack in rehang_strategy::catalogue::named() {
         if json {
-            let line = serde_json::json!({ "name": stack.name, "members": stack.members, "summary": stack.summary });
+            let line = json!({ "name": stack.name, "members": stack.members, "summary": stack.summary });
             writeln!(out, "{line}")?;
             continue;
         }

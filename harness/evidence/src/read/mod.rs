@@ -271,6 +271,9 @@ fn below(roots: &[Pid], all: &All) -> BTreeSet<Pid> {
 fn add_locks_of_others(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
     let waiting = snapshot.around.values().filter(|process| locks::is_waiting(process));
     let waiting: BTreeMap<Pid, Process> = waiting.map(|process| (process.pid, process.clone())).collect();
+    if waiting.is_empty() {
+        return;
+    }
     let known: BTreeSet<Lock> = snapshot.locks.iter().cloned().collect();
     let more: Vec<Lock> = locks::read(&waiting).into_iter().filter(|lock| !known.contains(lock)).collect();
     let holders: Vec<Pid> = more.iter().filter_map(|lock| lock.pid).collect();

@@ -99,8 +99,8 @@ impl Tracer<'_> {
                     return ending;
                 }
             } else {
-                if signals.as_mut().is_some_and(|signals| signals.forward(self.root)) {
-                    self.over = None;
+                if let Some(signals) = &mut signals {
+                    signals.forward(self.root);
                 }
                 self.wait_for_the_tree(&mut patience);
                 // time flows while it computes; else what expired at the last instant is waited for
@@ -249,27 +249,19 @@ impl Tracer<'_> {
 
     /// The tree as it is.
     fn view(&self) -> Look {
-        let mut threads: Vec<(u64, Thread)> =
-            self.threads.iter().map(|(tid, t)| (t.birth, self.view_of(*tid))).collect();
-        threads.sort_by_key(|(birth, _)| *birth);
         let left = |schedule: Option<Schedule>| {
             schedule.map(|schedule| Duration::from_nanos(schedule.at.saturating_sub(self.clock.now)))
         };
-        let mut processes: Vec<(u64, Process)> = self
-            .processes
-            .iter()
-            .map(|(pid, process)| {
-                let (born, alarm) = (self.clock.since_start(process.born), left(process.interval_timer));
-                (process.birth, Process { pid: *pid, born, alarm })
-            })
-            .collect();
-        processes.sort_by_key(|(birth, _)| *birth);
+        let processes = self.processes.iter().map(|(pid, process)| {
+            let (born, alarm) = (self.clock.since_start(process.born), left(process.interval_timer));
+            (process.birth, Process { pid: *pid, born, alarm })
+        });
         Look {
             at: self.clock.elapsed(),
             date: self.clock.date(),
             root: self.root,
-            threads: threads.into_iter().map(|(_, thread)| thread).collect(),
-            processes: processes.into_iter().map(|(_, process)| process).collect(),
+            threads: by_birth(self.threads.iter().map(|(tid, thread)| (thread.birth, self.view_of(*tid)))),
+            processes: by_birth(processes),
             timerfds: self.timerfds.iter().map(|(tag, timer)| (*tag, left(timer.schedule))).collect(),
             jumps: Arc::clone(&self.record.jumped),
         }
@@ -342,6 +334,13 @@ impl Patience {
             self.total += before.map_or(0, |before| now.saturating_sub(before));
         }
     }
+}
+
+/// What has a birth, in the order of that.
+fn by_birth<T>(all: impl Iterator<Item = (u64, T)>) -> Vec<T> {
+    let mut all: Vec<(u64, T)> = all.collect();
+    all.sort_by_key(|(birth, _)| *birth);
+    all.into_iter().map(|(_, one)| one).collect()
 }
 
 /// How far virtual time has flown after so much processor time: as far as that first, and twice as fast after each half
