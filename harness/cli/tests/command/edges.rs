@@ -4,6 +4,7 @@
 //! Invariant: no case waits for a time. A case that needs a namespace or another user is skipped with its reason if
 //! there is none.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -95,10 +96,20 @@ fn is_root() -> bool {
 }
 
 fn limited(command: &mut Command, resource: nix::sys::resource::Resource, to: u64) {
-    // SAFETY: one system call between fork and exec, which allocates nothing.
+    // SAFETY: two system calls between fork and exec, which allocate nothing.
     unsafe {
-        command.pre_exec(move || Ok(nix::sys::resource::setrlimit(resource, to, to)?));
+        command.pre_exec(move || {
+            // those that other tests have open at this moment would count
+            libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int);
+            Ok(nix::sys::resource::setrlimit(resource, to, to)?)
+        });
     }
+}
+
+/// A descriptor that programs inherit.
+fn inheritable() -> OwnedFd {
+    let null = std::fs::File::open("/dev/null").expect("it is there");
+    nix::unistd::dup(null).expect("a descriptor")
 }
 
 #[test]
@@ -148,6 +159,8 @@ fn a_limit_of_open_files() {
         for limit in 4..=32 {
             let args = run(file);
             let mut command = place.command(&[], &args);
+            // as another test of this binary may have a terminal open meanwhile
+            let _others = (limit % 2 == 0).then(|| [inheritable(), inheritable()]);
             limited(&mut command, nix::sys::resource::Resource::RLIMIT_NOFILE, limit);
             let said = Said::of(command.output().expect("it starts"), &args);
             match said.code {
