@@ -37,7 +37,7 @@ pub fn real(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
         }
         let rows = cmd!(
             sh,
-            "{rehang} upstream {release} {scenario} --terminal {terminal} --supervised guard --deadline {DEADLINE} --jobs 1 --format json"
+            "{rehang} upstream {release} {scenario} --terminal {terminal} --clock wall --supervised guard --deadline {DEADLINE} --jobs 1 --format json"
         );
         let rows = rows.quiet().read()?;
         let row: Value = rows.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();

@@ -37,7 +37,7 @@ pub fn real(sh: &Shell, filter: Option<&str>, times: u32) -> xshell::Result<u8> 
         let repeat = times.to_string();
         let rows = cmd!(
             sh,
-            "{rehang} upstream {release} {scenario} --terminal {terminal} {limit...} --why --repeat {repeat} --jobs 1 --format json"
+            "{rehang} upstream {release} {scenario} --terminal {terminal} {limit...} --clock wall --why --repeat {repeat} --jobs 1 --format json"
         );
         let rows = rows.quiet().read()?;
         let said: Vec<String> = rows

@@ -212,7 +212,7 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     }
     let ending = warp.run().map_err(|error| match error {
         WarpError::Trace { .. } | WarpError::NoWaitChannels | WarpError::Unsupported => {
-            LiveError::Sandbox(error.to_string())
+            LiveError::Sandbox(format!("{error}. Or use the wall clock, which needs no right to trace: `--clock wall`"))
         }
         WarpError::Start { .. } | WarpError::Io(_) => LiveError::Fault(error.to_string()),
     })?;

@@ -231,13 +231,18 @@ impl Report {
     /// What is known of an agent that ran in virtual time: the supervisor told what it saw, and the run how it ended. If
     /// the agent was alive, `until` was its time.
     pub(crate) fn in_virtual_time(mut self, ending: &Ending, until: Duration, looks: Option<Tally>) -> Report {
-        let alive = |outcome: &Outcome| outcome.detail().to_owned();
         let known = match &ending.verdict {
             Verdict::Exited { .. } | Verdict::Signalled { .. } => None,
-            Verdict::Deadlock { .. } => Some((Outcome::Hung { blocked_on: alive(&self.outcome) }, Evidence::Proved)),
+            Verdict::Deadlock { .. } => {
+                Some((Outcome::Hung { blocked_on: self.outcome.detail().to_owned() }, Evidence::Proved))
+            }
             Verdict::Horizon { .. } => {
                 let until_ms = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
-                Some((Outcome::NoEnd { blocked_on: alive(&self.outcome) }, Evidence::Horizon { until_ms }))
+                Some((Outcome::NoEnd { blocked_on: self.outcome.detail().to_owned() }, Evidence::Horizon { until_ms }))
+            }
+            Verdict::OutOfTime => {
+                let why = out_of_time(ending.elapsed, self.outcome.detail());
+                Some((Outcome::Undecided { why }, Evidence::Undecided))
             }
             other => Some((Outcome::Undecided { why: why_undecided(other) }, Evidence::Undecided)),
         };
@@ -247,6 +252,12 @@ impl Report {
         self.virtual_time = Some(VirtualTime::of(ending, looks));
         self
     }
+}
+
+/// Why it is not known whether an agent ends that was alive when the real time was used up.
+fn out_of_time(alive_after: Duration, blocked_on: &str) -> String {
+    let after = rehang_scenario::text::duration(u64::try_from(alive_after.as_millis()).unwrap_or(u64::MAX));
+    format!("alive after {after}, blocked on {blocked_on}; the real time was used up")
 }
 
 fn why_undecided(verdict: &Verdict) -> String {
@@ -260,7 +271,6 @@ fn why_undecided(verdict: &Verdict) -> String {
             outside.unwrap_or_else(|| "it waits for the outside".to_owned())
         }
         Verdict::Undecided { why, .. } => why.clone(),
-        Verdict::OutOfTime => "the real time was used up".to_owned(),
         _ => "its run was stopped".to_owned(),
     }
 }
@@ -453,7 +463,7 @@ mod tests {
     fn what_is_not_known_is_undecided_with_its_reason() {
         let outside = vec![wait(2, "agent", Source::Outside("a person".to_owned()))];
         for (verdict, why) in [
-            (Verdict::OutOfTime, "the real time was used up"),
+            (Verdict::OutOfTime, "alive after 1h, blocked on model; the real time was used up"),
             (Verdict::Undecided { why: "VTIME".to_owned(), waits: Vec::new() }, "VTIME"),
             (
                 Verdict::WaitsFor { waits: outside },

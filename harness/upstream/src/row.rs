@@ -156,10 +156,13 @@ impl Row {
         }
     }
 
-    /// The same row, with the command that shows it again in virtual time.
+    /// The same row, with the command that shows it again on its clock: on the wall clock without `settings`.
     #[must_use]
-    pub fn in_virtual_time(self, settings: &Virtual) -> Row {
-        let mut command = format!("{} --clock virtual", self.command);
+    pub fn on_clock(self, settings: Option<&Virtual>) -> Row {
+        let Some(settings) = settings else {
+            return Row { command: format!("{} --clock wall", self.command), ..self };
+        };
+        let mut command = self.command.clone();
         let span = |span: Duration| Span::ms(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
         let until = Some(settings.until).filter(|until| *until != rehang_live::HORIZON);
         let spans = [("until", until), ("skip-tickers", settings.skip_tickers)];
@@ -353,9 +356,10 @@ mod tests {
             seed: None,
             looks: None,
         };
-        let command = |settings: &Virtual| row.clone().in_virtual_time(settings).command;
-        let whole = "rehang upstream mine@1.0.0 text --terminal null --clock virtual";
+        let command = |settings: &Virtual| row.clone().on_clock(Some(settings)).command;
+        let whole = "rehang upstream mine@1.0.0 text --terminal null";
         assert_eq!(command(&plain), whole);
+        assert_eq!(row.clone().on_clock(None).command, format!("{whole} --clock wall"));
         let skip_tickers = Some(Duration::from_secs(10));
         let other = Virtual { until: Duration::from_secs(360), skip_tickers, seed: Some(1), ..plain };
         assert_eq!(command(&other), format!("{whole} --until 6m --skip-tickers 10s --seed 1"));

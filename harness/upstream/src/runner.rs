@@ -90,6 +90,10 @@ impl Runner {
     /// # Errors
     /// It could not be run, because of the machine or an internal error.
     pub fn cell(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
+        self.run_until_sure(cell, gate, progress).map(|row| row.on_clock(self.in_virtual_time.as_ref()))
+    }
+
+    fn run_until_sure(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
         let recipe = match &cell.recipe {
             Ok(recipe) => recipe,
             Err(why) => return Ok(Row::unrun(&cell.key, &cell.of, why.to_string())),
@@ -141,11 +145,7 @@ impl Runner {
             match report {
                 Ok(report) => {
                     self.keep(cell, &report).map_err(|error| Stop::Machine(format!("the recording: {error}")))?;
-                    let row = Row { why, ..Row::seen(&cell.key, &cell.of, &report) };
-                    rows.push(match &self.in_virtual_time {
-                        Some(settings) => row.in_virtual_time(settings),
-                        None => row,
-                    });
+                    rows.push(Row { why, ..Row::seen(&cell.key, &cell.of, &report) });
                 }
                 Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
                 Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),

@@ -19,23 +19,26 @@ Real releases from npm and PyPI, each in a sandbox without a network, against a 
 `rehang upstream --results UPSTREAM.ndjson --table UPSTREAM.md`; the results file holds the whole rows: what the agent told its
 model, the open asks, where its threads waited, the day. Do not edit by hand.
 
-How to read a cell: the outcome, what a hang is blocked on, the seconds from the first model request to the end or the
-verdict, and the exit code where the agent ended by itself with another than 0. **hung** means that nothing moved for the
-agent's whole window (`observed`) or that the agent was alive at the deadline (`deadline`, marked *d*); **hung** hot-loop, that
-it asked its model again and again, 40 times beyond the scripted responses. A hang on the wall clock is seen, not proved: a
-timer further away than the window cannot be seen. *waiting* is an agent that at the deadline waited for its next try of a
-request that had failed. *flaky* means that runs differed. An empty cell has not been run yet. A number in brackets is that
-of a note below the agent's table: why the cell could not run, or what the model server found wrong in it, such as a call of
-a tool that the agent did not offer.
+How to read a cell: the outcome, what a hang is blocked on, the time from the first model request to the end or the verdict, and
+the exit code if the agent ended by itself with another code than 0. Times are virtual.
+
+- **hung** *p* is proved: each thread waits for something that only another one can do, and no timer is left.
+- **hung** hot-loop: the agent asked its model again and again, 40 times beyond the scripted responses.
+- **no end**: the agent was still alive when its virtual time was over. The results file lists the timers that kept it alive.
+- *undecided*: the agent did not end, and the results file says why there is no proof.
+- *flaky*: runs differed.
+- An empty cell has not been run yet.
+- A number in brackets is that of a note below the agent's table: why the cell could not run, or what the model server found wrong
+  in it, such as a call of a tool that the agent did not offer.
 
 To show a cell again, put its version into its row's command.
 ";
 
-/// What is added if some cells ran in virtual time.
-const VIRTUAL: &str = "
-Cells with *v* ran in virtual time, and so are their spans. With *p* a **hung** is proved: each thread waits for what only another
-one can do, and no timer is left. **no end** was alive after the whole virtual time; the results file holds the timers that it
-lived by. *undecided* came to no end either, and the results file says why there is no proof.
+/// What is added if some cells ran on the wall clock.
+const WALL: &str = "
+Cells with *w* ran on the wall clock: add `--clock wall` to their command. Their times are real. **hung** *w* was seen, not proved:
+nothing moved for the agent's whole window, or the agent was alive at the deadline (*d*); a timer further away than that cannot be
+seen. *waiting*: at the deadline the agent waited for its next try of a request that had failed.
 ";
 
 /// The table of these rows.
@@ -50,8 +53,8 @@ pub fn markdown(rows: &Rows) -> String {
         };
         let _ = writeln!(out, "\nRun {when}, {}.", counted(rows.len(), "cell"));
     }
-    if rows.values().any(|row| row.virtual_time.is_some()) {
-        out.push_str(VIRTUAL);
+    if rows.values().any(is_of_wall_clock) {
+        out.push_str(WALL);
     }
     let mut agents: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows.values() {
@@ -138,8 +141,8 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
         "proved" => text.push_str(" *p*"),
         _ => {}
     }
-    if row.virtual_time.is_some() {
-        text.push_str(" *v*");
+    if is_of_wall_clock(row) {
+        text.push_str(" *w*");
     }
     if let Some(code) = row.exit.filter(|code| *code != 0) {
         let _ = write!(text, ", exit {code}");
@@ -152,6 +155,10 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
         let _ = write!(text, " ({})", number(problem, notes));
     }
     text
+}
+
+fn is_of_wall_clock(row: &Row) -> bool {
+    row.outcome.is_some() && row.virtual_time.is_none()
 }
 
 /// A text, escaped so that Markdown sees no heading, column or tag in it.
@@ -186,6 +193,7 @@ mod tests {
             row("1.10.0", Some("completed"), ""),
             row("1.2.27", Some("hung"), "question"),
             row("1.1.0", None, "it has no | server"),
+            Row { evidence: "deadline".to_owned(), ..row("1.2.28", Some("hung"), "question") },
             Row { problems: vec!["request 2: no `question`".into(), "request 3: no `question`".into()], ..odd },
         ]
         .map(|row| (row.key(), row))
@@ -194,19 +202,19 @@ mod tests {
         let table = text.split("## opencode\n").nth(1).unwrap();
         expect_test::expect![[r#"
 
-            | scenario | terminal | 1.1.0 | 1.2.27 | 1.10.0 | 1.10.1 | command |
-            |---|---|---|---|---|---|---|
-            | question | null | – (1) | **hung** question 10s | completed 10s | failed 10s (2) | `rehang upstream opencode@VERSION question --terminal null` |
+            | scenario | terminal | 1.1.0 | 1.2.27 | 1.2.28 | 1.10.0 | 1.10.1 | command |
+            |---|---|---|---|---|---|---|---|
+            | question | null | – (1) | **hung** question 10s *w* | **hung** question 10s *d* *w* | completed 10s *w* | failed 10s *w* (2) | `rehang upstream opencode@VERSION question --terminal null` |
 
             1. it has no \| server
             2. no `question`
         "#]]
         .assert_eq(table);
-        assert!(text.contains("Run on 2026-11-21, 4 cells."));
+        assert!(text.contains("Run on 2026-11-21, 5 cells."));
     }
 
     #[test]
-    fn virtual_time_has_a_legend_where_there_is_some() {
+    fn the_wall_clock_has_a_legend_if_it_was_used() {
         let virtual_time = rehang_live::VirtualTime {
             seconds: 86_400.0,
             real_seconds: 1.0,
@@ -225,9 +233,9 @@ mod tests {
         };
         let rows = [of("1.0.0", "hung", "proved"), of("1.1.0", "no-end", "horizon(24h)")];
         let text = markdown(&rows.map(|row| (row.key(), row)).into());
-        assert!(text.contains("| **hung** question 10s *p* *v* | **no end** question 10s *v* |"), "{text}");
-        assert!(text.contains("Cells with *v* ran in virtual time"));
+        assert!(text.contains("| **hung** question 10s *p* | **no end** question 10s |"), "{text}");
+        assert!(!text.contains("on the wall clock"));
         let wall: Rows = [row("1.0.0", Some("hung"), "")].map(|row| (row.key(), row)).into();
-        assert!(!markdown(&wall).contains("virtual time"));
+        assert!(markdown(&wall).contains("Cells with *w* ran on the wall clock"));
     }
 }

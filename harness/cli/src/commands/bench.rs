@@ -251,7 +251,7 @@ fn why(out: &mut dyn Write) -> Result<(), CommandError> {
     }
     let figure = us(median(&mut figures)) / 1_000.0;
     let what = format!("rehang why, a tree of {processes} processes, no window");
-    line(out, &what, &format!("{figure:.1} ms"), "≤ 100 ms", figure <= 100.0)?;
+    line(out, &what, &format!("{figure:.1} ms"), "≤ 20 ms", figure <= 20.0)?;
     for child in &mut children {
         drop(child.stdin.take());
         child.wait()?;

@@ -54,8 +54,8 @@ pub struct Bisect {
     /// How many runs of a release must agree.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A run is over this many seconds after its first model request at the latest; by default long enough to tell a
-    /// hang from a limit of the agent's own: one minute, twelve with a silent model.
+    /// On the wall clock: a run is over this many seconds after its first model request at the latest; by default long
+    /// enough to tell a hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
     /// Its clock.
@@ -101,7 +101,8 @@ impl Bisect {
             let names: Vec<&str> = has.iter().map(|t| t.name()).collect();
             return Err(CommandError::Usage(format!("{} has {}", named.name, names.join(", "))));
         }
-        let in_virtual_time = self.clock.settings(self.deadline.map(|_| "--deadline"))?;
+        let until = rehang_live::cell::deadline(&named.scenario);
+        let in_virtual_time = self.clock.settings(self.deadline.map(|_| "--deadline"), until)?;
         // before a registry is asked
         let (rehang, fakes) = (own_binary()?, fakes()?);
         let store = agents::store()?;

@@ -98,7 +98,10 @@ fn hung_releases(table: &str) -> Vec<(String, String)> {
         match cells.as_slice() {
             ["scenario", "terminal", more @ .., _] => versions = more.to_vec(),
             [scenario, _, more @ .., _] if more.len() == versions.len() => {
-                let hung = versions.iter().zip(more).filter(|(_, cell)| cell.starts_with("**hung**"));
+                let hung = versions
+                    .iter()
+                    .zip(more)
+                    .filter(|(_, cell)| cell.starts_with("**hung**") || cell.starts_with("**no end**"));
                 found.extend(hung.map(|(version, _)| ((*scenario).to_owned(), format!("{agent}@{version}"))));
             }
             _ => {}

@@ -63,8 +63,8 @@ pub struct Upstream {
     /// How many runs of a cell must agree; if they do not, it is called flaky.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A cell is over this many seconds after its first model request at the latest; by default long enough to tell a
-    /// hang from a limit of the agent's own: one minute, twelve with a silent model.
+    /// On the wall clock: a cell is over this many seconds after its first model request at the latest; by default long
+    /// enough to tell a hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
     /// Its clock.
@@ -93,8 +93,8 @@ pub struct Upstream {
     /// and folders: the form in which a fake is compared with a release.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
-    /// If a release hangs, `rehang why` looks at it from outside its sandbox, once a run; the rows contain what it
-    /// says.
+    /// On the wall clock: if a release hangs, `rehang why` looks at it from outside its sandbox, once a run; the rows
+    /// contain what it says.
     #[arg(long)]
     pub why: bool,
     /// Each release runs under `rehang supervise` with this stack; the rows contain what that did. For `cargo xtask
@@ -149,11 +149,11 @@ impl Upstream {
         let unfit =
             [(self.why, "--why"), (self.supervised.is_some(), "--supervised"), (self.deadline.is_some(), "--deadline")];
         let unfit = unfit.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
-        let mut in_virtual_time = self.clock.settings(unfit)?;
+        let mut in_virtual_time = self.clock.settings(unfit, rehang_live::HORIZON)?;
         match &mut in_virtual_time {
             Some(settings) => settings.looks = self.looks,
             None if self.looks.is_some() => {
-                return Err(CommandError::Usage("`--looks` needs `--clock virtual`".to_owned()));
+                return Err(CommandError::Usage("`--looks` has no meaning with `--clock wall`".to_owned()));
             }
             None => {}
         }

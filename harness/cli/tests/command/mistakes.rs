@@ -62,7 +62,11 @@ const CALLS: [(&[&str], &str); 63] = [
     (&["import", "prose.txt", "--hung", "--completed"], "cannot be used with '--completed'"),
     (&["import", "prose.txt", "--alive-after", "0s"], "from 1ms to 720h"),
     (&["import", "prose.txt", "--out", "ok.toml"], "ok.toml exists; name a new file"),
-    (&["upstream", "opencode@1.3.0", "--clock", "virtual", "--why"], "`--why` has no meaning with `--clock virtual`"),
+    (&["upstream", "opencode@1.3.0", "--why"], "`--why` needs the wall clock: add `--clock wall`"),
+    (
+        &["upstream", "opencode@1.3.0", "--clock", "wall", "--until", "1h"],
+        "`--until` has no meaning with `--clock wall`",
+    ),
     (&["record", "text"], "`rehang record claude@2.1.329 text`"),
     (&["record", "claude@2.1.329"], "`rehang list upstream/`"),
     (&["record", "cluade@2.1.329", "text"], "did you mean `claude`?"),
