@@ -1,9 +1,9 @@
 //! What hangs a release of Codex or Gemini CLI hangs its fake, and what does not, does not: each row of `UPSTREAM.ndjson` of a
 //! release that is played, beside the fake in the same scenario.
 //!
-//! What is compared: whether the run ends by itself, with which exit code, and whether it says that it failed; of a hang, what
-//! the fake waits for at the instant of the row's verdict, since a release may go on after it (a limit of five minutes, and a
-//! window of fifteen seconds). Invariant: every release that is played has rows of each scenario of [`SCENARIOS`]; other rows
+//! What is compared: whether the run ends by itself, with which exit code, and whether it says that it failed; of a row in
+//! virtual time also when, so that each limit of a fake is the release's to the second; of a hang, what the fake waits for at
+//! the instant of the row's verdict, since on the wall clock a release may go on after it. Invariant: every release that is played has rows of each scenario of [`SCENARIOS`]; other rows
 //! that a release has are compared as well.
 
 use rehang_drift::session::Session;
@@ -47,6 +47,10 @@ const REFUSED_BY_CHANCE: &str = "could not be parsed safely";
 /// Rows that the fake is known not to follow: the agent, the release, the scenario, why.
 const KNOWN: &[(&str, &str, &str, &str)] =
     &[("gemini", "0.61.0", "connect-retries", "by chance it ends at once with 1 or asks again, which the fake does")];
+
+/// By how much a fake may end earlier or later than its release in virtual time, in milliseconds: what a release computes
+/// takes time, and what its fake does takes none.
+const APART_MS: u64 = 1_000;
 
 /// The most deadlines of a fake for which time is moved on.
 const TICKS_MAX: u32 = 2_000;
@@ -136,7 +140,8 @@ fn row(kind: &AgentKind, version: &str, scenario: &str) -> Option<Value> {
 fn of_release(row: &Value) -> String {
     let word = row["outcome"].as_str().unwrap_or("no outcome");
     match (word, row["exit"].as_i64()) {
-        ("hung", _) => format!("hung {} at {} s", row["detail"].as_str().unwrap_or_default(), seconds(row)),
+        ("hung" | "no-end", _) => format!("hung {} at {} s", row["detail"].as_str().unwrap_or_default(), seconds(row)),
+        (word, Some(code)) if is_virtual(row) => format!("{word} {code} after {} s", seconds(row)),
         (word, Some(code)) => format!("{word} {code}"),
         (word, None) => word.to_owned(),
     }
@@ -146,14 +151,19 @@ fn seconds(row: &Value) -> u64 {
     row["ms"].as_u64().unwrap_or_default() / 1_000
 }
 
+/// Whether its times are virtual, and so those of the release alone.
+fn is_virtual(row: &Value) -> bool {
+    row["virtual_time"].is_object()
+}
+
 /// What the fake does in the place of the release, and whether that is the same.
 fn of_fake(kind: &AgentKind, version: &str, scenario: &str, row: &Value) -> (String, bool) {
     let file = repository().join(format!("scenarios/upstream/{scenario}.toml"));
     let mut setup = crate::released::setup(Some(kind), version, &file);
     setup.terminal = terminal(scenario);
     let mut session = setup.run();
-    if row["outcome"] == "hung" {
-        let first = session.asked.first().copied().unwrap_or(VTime::ZERO);
+    let first = session.asked.first().copied().unwrap_or(VTime::ZERO);
+    if ["hung", "no-end"].iter().any(|word| row["outcome"] == *word) {
         let at = VTime(first.0 + row["ms"].as_u64().expect("milliseconds"));
         while session.exit.is_none() && session.kernel.deadline(session.now).is_some_and(|next| next <= at) {
             session.tick();
@@ -176,7 +186,12 @@ fn of_fake(kind: &AgentKind, version: &str, scenario: &str, row: &Value) -> (Str
         Some(Exit::Code(code)) => {
             let word = if code != 0 || says_failure(&session) { "failed" } else { "completed" };
             let is_same = row["outcome"] == word && row["exit"] == i64::from(code);
-            (format!("{word} {code}"), is_same)
+            if !is_virtual(row) {
+                return (format!("{word} {code}"), is_same);
+            }
+            let lasted = session.now.0.saturating_sub(first.0);
+            let is_in_time = lasted.abs_diff(row["ms"].as_u64().expect("milliseconds")) <= APART_MS;
+            (format!("{word} {code} after {} s", lasted / 1_000), is_same && is_in_time)
         }
         other => (format!("{other:?}, {:?}", session.waits().first()), false),
     }
