@@ -17,6 +17,8 @@ struct Run {
 fn supervise(cache: &Path, args: &[&str], command: &[&str]) -> Command {
     let mut all = Command::new(env!("CARGO_BIN_EXE_rehang"));
     all.arg("supervise").args(args).arg("--").args(command).env("REHANG_CACHE", cache);
+    // bash complains about a locale that is not installed
+    all.env("LC_ALL", "C");
     all.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     all
 }

@@ -68,13 +68,14 @@ pub enum Object {
     Tty {
         #[allow(missing_docs)]
         path: String,
-        /// The number of the pseudo-terminal, if it is one.
-        index: Option<u32>,
+        /// Its number, if it is a pseudo-terminal: see [`Object::Master`].
+        index: Option<u64>,
     },
     /// The master of a pseudo-terminal.
     Master {
-        #[allow(missing_docs)]
-        index: u32,
+        /// Its number. A container or a sandbox may have a devpts of its own, which counts from 0 again: the minor number of
+        /// such a devpts is in the upper 32 bits, those of the reader's own devpts are 0.
+        index: u64,
     },
     /// /dev/null.
     Null,

@@ -250,7 +250,7 @@ impl<'a> View<'a> {
     }
 
     /// Who holds the master of a pseudo-terminal.
-    pub fn masters(&self, index: u32) -> Vec<Pid> {
+    pub fn masters(&self, index: u64) -> Vec<Pid> {
         let has = |process: &&Process| {
             process.fds.iter().any(|fd| matches!(fd.what, Object::Master { index: other } if other == index))
         };
@@ -258,7 +258,7 @@ impl<'a> View<'a> {
     }
 
     /// Who has a pseudo-terminal open.
-    pub fn at_terminal(&self, index: u32) -> impl Iterator<Item = Pid> {
+    pub fn at_terminal(&self, index: u64) -> impl Iterator<Item = Pid> {
         let has = move |process: &&Process| {
             let is_it = |fd: &Descriptor| matches!(fd.what, Object::Tty { index: Some(other), .. } if other == index);
             process.fds.iter().any(is_it)

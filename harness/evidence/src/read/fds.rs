@@ -142,9 +142,35 @@ pub fn channel_of(link: &Path) -> Option<u64> {
     inode_of(text, "pipe:[").or_else(|| inode_of(text, "socket:["))
 }
 
-/// The number of the pseudo-terminal whose master a descriptor is.
-pub fn master_index(pid: Pid, fd: i32) -> Option<u32> {
-    field(&info(pid, fd), "tty-index:")?.parse().ok()
+/// The number of the pseudo-terminal whose master a descriptor is, as [`Object::Master`] has it.
+pub fn master_index(pid: Pid, fd: i32, link: &str, reach: &Reach) -> Option<u64> {
+    master(pid, link, &info(pid, fd), reach)
+}
+
+fn master(pid: Pid, link: &str, info: &str, reach: &Reach) -> Option<u64> {
+    let index = field(info, "tty-index:")?.parse().ok()?;
+    Some(pty(pid, link, info, index, reach))
+}
+
+/// The pseudo-terminal that has this number in the devpts of a descriptor.
+pub fn pty_at(pid: Pid, fd: i32, link: &str, index: u32, reach: &Reach) -> u64 {
+    pty(pid, link, &info(pid, fd), index, reach)
+}
+
+fn pty(pid: Pid, link: &str, info: &str, index: u32, reach: &Reach) -> u64 {
+    let mount = field(info, "mnt_id:").and_then(|id| id.parse().ok());
+    let devpts = reach.mounts.other_devpts(pid, mount, link).unwrap_or(0);
+    u64::from(devpts) << 32 | u64::from(index)
+}
+
+/// The controlling terminal of a process, by its device number, if it is a pseudo-terminal. The number is of some devpts: of
+/// that which the process's standard streams have it from, or else of our own.
+pub fn controlling_pty(pid: Pid, device: u32, reach: &Reach) -> Option<u64> {
+    let index = pty_of(device)?;
+    let path = format!("/dev/pts/{index}");
+    let has_it = |fd: &i32| file::plain_link(&format!("/proc/{pid}/fd/{fd}")).is_some_and(|link| link == path);
+    let stream = (0..=2).find(has_it);
+    Some(stream.map_or(u64::from(index), |fd| pty_at(pid, fd, &path, index, reach)))
 }
 
 /// The inode of a file that a descriptor points to, and whether it is a FIFO; only if the inode is `wanted`.
@@ -215,7 +241,7 @@ fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
         return Object::Null;
     }
     if link.ends_with("/ptmx") {
-        return match field(info, "tty-index:").and_then(|n| n.parse().ok()) {
+        return match master(pid, plain, info, reach) {
             Some(index) => Object::Master { index },
             None => Object::Other { link },
         };
@@ -229,8 +255,9 @@ fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
     match kind(&status) {
         FileType::Fifo => Object::Fifo { inode: status.stx_ino, path: link },
         FileType::CharacterDevice if is_terminal(device) => {
-            let number = u32::try_from(device).unwrap_or(0);
-            Object::Tty { index: pty_of(number).or_else(|| own_terminal(pid, device)), path: link }
+            let own = pty_of(u32::try_from(device).unwrap_or(0));
+            let index = own.map(|index| pty(pid, plain, info, index, reach));
+            Object::Tty { index: index.or_else(|| own_terminal(pid, device, reach)), path: link }
         }
         FileType::RegularFile => {
             let device = (status.stx_dev_major, status.stx_dev_minor);
@@ -247,11 +274,11 @@ fn is_terminal(device: u64) -> bool {
 }
 
 /// /dev/tty is the controlling terminal of the process that opened it.
-fn own_terminal(pid: Pid, device: u64) -> Option<u32> {
+fn own_terminal(pid: Pid, device: u64, reach: &Reach) -> Option<u64> {
     if (libc::major(device), libc::minor(device)) != (5, 0) {
         return None;
     }
-    pty_of(Stat::of(pid)?.number(4) as u32)
+    controlling_pty(pid, Stat::of(pid)?.number(4) as u32, reach)
 }
 
 /// What the kernel says of a descriptor.
@@ -459,13 +486,13 @@ mod tests {
     #[test]
     fn a_terminal_and_its_master_have_one_number() {
         let (master, path) = terminal();
-        let index: u32 = path.strip_prefix("/dev/pts/").unwrap().parse().unwrap();
-        let own_pid = std::process::id() as Pid;
+        let index: u64 = path.strip_prefix("/dev/pts/").unwrap().parse().unwrap();
+        let (own_pid, reach) = (std::process::id() as Pid, Reach::default());
         assert_eq!(own(&master).what, Object::Master { index });
-        assert_eq!(master_index(own_pid, master.as_raw_fd()), Some(index));
+        assert_eq!(master_index(own_pid, master.as_raw_fd(), "/dev/ptmx", &reach), Some(index));
         let slave = fs::File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(&path).unwrap();
         assert_eq!(own(&slave).what, Object::Tty { path: path.clone(), index: Some(index) });
-        assert_eq!(master_index(own_pid, slave.as_raw_fd()), None);
+        assert_eq!(master_index(own_pid, slave.as_raw_fd(), &path, &reach), None);
         // a process that has it as its controlling terminal knows it by another name too
         let shell = Staged::at_terminal(Command::new("sh").args(["-c", "exec cat </dev/tty"]), &path);
         shell.is_in(libc::SYS_read);
@@ -474,11 +501,11 @@ mod tests {
             (fd.what == Object::Tty { path: "/dev/tty".to_owned(), index: Some(index) }).then_some(())
         });
         let device = |major: u32, minor: u32| libc::makedev(major, minor);
-        assert_eq!(own_terminal(shell.pid(), device(5, 0)), Some(index));
+        assert_eq!(own_terminal(shell.pid(), device(5, 0), &reach), Some(index));
         assert_eq!(
-            [device(5, 1), device(4, 0), device(136, 1)].map(|device| own_terminal(shell.pid(), device)),
+            [device(5, 1), device(4, 0), device(136, 1)].map(|device| own_terminal(shell.pid(), device, &reach)),
             [None; 3]
         );
-        assert_eq!(own_terminal(Pid::MAX, device(5, 0)), None);
+        assert_eq!(own_terminal(Pid::MAX, device(5, 0), &reach), None);
     }
 }

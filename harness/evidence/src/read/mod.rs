@@ -296,7 +296,7 @@ enum Shared {
     Pipe(u64),
     Fifo(u64),
     Socket(u64),
-    Pty(u32),
+    Pty(u64),
     File(u64),
 }
 
@@ -323,7 +323,7 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reac
     }
     for process in snapshot.tree.values() {
         // read from a controlling terminal's number: 136..=143 are the majors of pseudo-terminals
-        if let Some(index) = fds::pty_of(process.tty) {
+        if let Some(index) = fds::controlling_pty(process.pid, process.tty, reach) {
             shared.insert(Shared::Pty(index));
         }
     }
@@ -485,10 +485,10 @@ fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>, reach: &
         return shared.contains(&Shared::Socket(inode));
     }
     if text.ends_with("/ptmx") {
-        return fds::master_index(pid, fd).is_some_and(|index| shared.contains(&Shared::Pty(index)));
+        return fds::master_index(pid, fd, text, reach).is_some_and(|index| shared.contains(&Shared::Pty(index)));
     }
     if let Some(index) = text.strip_prefix("/dev/pts/").and_then(|n| n.parse().ok()) {
-        return shared.contains(&Shared::Pty(index));
+        return shared.contains(&Shared::Pty(fds::pty_at(pid, fd, text, index, reach)));
     }
     if text.starts_with('/') && !text.starts_with("/dev/") {
         // the inode of a FIFO or of a file with a lock: both are rare, so few links are looked at this closely

@@ -189,6 +189,20 @@ impl Mounts {
         find(pid).or_else(|| find(std::process::id() as Pid))
     }
 
+    /// The minor number of the devpts that a pseudo-terminal's descriptor is of, unless that is our own or is not known. A
+    /// master may be opened at a device file beside the devpts, which then is in the folder `pts` there
+    /// (Documentation/filesystems/devpts.rst).
+    pub fn other_devpts(&self, pid: Pid, id: Option<u64>, link: &str) -> Option<u32> {
+        let is_devpts = |mount: &Mount| mount.kind == "devpts";
+        let beside = || {
+            let place = Path::new(link).parent()?.join("pts");
+            self.of(pid).at(place.to_str()?).cloned().filter(is_devpts)
+        };
+        let (_, minor) = id.and_then(|id| self.by_id(pid, id)).filter(is_devpts).or_else(beside)?.device;
+        let own = self.of(std::process::id() as Pid).at("/dev/pts").filter(|mount| is_devpts(mount))?.device;
+        (minor != own.1).then_some(minor)
+    }
+
     /// What a descriptor's file is, if that can be told without a question to a server. `id` and `inode` are those of its
     /// fdinfo.
     pub fn status(&self, pid: Pid, fd: i32, link: &str, id: Option<u64>, inode: Option<u64>) -> Option<Statx> {

@@ -258,7 +258,7 @@ fn a_link_says_what_is_shared() {
         [false; 2]
     );
     let (master, path) = terminal();
-    let index: u32 = path.strip_prefix("/dev/pts/").unwrap().parse().unwrap();
+    let index: u64 = path.strip_prefix("/dev/pts/").unwrap().parse().unwrap();
     let found = [Shared::Pty(index), Shared::Pty(index + 1)].map(|shared| of(&master, "/dev/pts/ptmx", shared));
     assert_eq!(found, [true, false]);
 }

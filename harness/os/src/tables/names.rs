@@ -91,9 +91,9 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
         Thing::PipeRead(number) => (Mode::Read, Object::Pipe { inode: PIPES + number }),
         Thing::PipeWrite(number) => (Mode::Write, Object::Pipe { inode: PIPES + number }),
         Thing::Tty(number) => {
-            (Mode::Both, Object::Tty { path: format!("/dev/pts/{number}"), index: u32::try_from(number).ok() })
+            (Mode::Both, Object::Tty { path: format!("/dev/pts/{number}"), index: u64::try_from(number).ok() })
         }
-        Thing::Master(number) => (Mode::Both, Object::Master { index: u32::try_from(number).unwrap_or_default() }),
+        Thing::Master(number) => (Mode::Both, Object::Master { index: u64::try_from(number).unwrap_or_default() }),
         Thing::Listener(number) => (Mode::Both, Object::Socket { inode: LISTENERS + number }),
         Thing::Socket(number, side) => (Mode::Both, Object::Socket { inode: socket_inode(number, side) }),
         Thing::Fifo(number) => (Mode::Read, Object::Fifo { inode: FIFOS + number, path: String::new() }),

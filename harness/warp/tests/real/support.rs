@@ -45,7 +45,8 @@ pub fn program(arguments: &[&str]) -> Command {
 /// A command with its arguments.
 pub fn command(words: &[&str]) -> Command {
     let mut command = Command::new(words[0]);
-    command.args(&words[1..]);
+    // bash complains about a locale that is not installed
+    command.args(&words[1..]).env("LC_ALL", "C");
     command
 }
 

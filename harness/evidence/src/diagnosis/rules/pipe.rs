@@ -135,7 +135,7 @@ fn asking(view: &View<'_>, reader: Pid, writers: &[Pid], strays: &[Pid]) -> Opti
 }
 
 /// A wait for what is written at a terminal, by whoever holds the other side of it: a wrapper, a terminal emulator.
-pub fn master(view: &View<'_>, process: &Process, fd: &Descriptor, index: u32) -> Option<Finding> {
+pub fn master(view: &View<'_>, process: &Process, fd: &Descriptor, index: u64) -> Option<Finding> {
     let writers: Vec<Pid> = view.at_terminal(index).filter(|pid| *pid != process.pid).collect();
     let all_escaped = !writers.is_empty() && writers.iter().all(|writer| escaped(view, process, *writer));
     all_escaped.then(|| hostage(view, process, fd, &writers))

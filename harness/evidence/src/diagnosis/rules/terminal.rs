@@ -123,11 +123,16 @@ pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -
 }
 
 /// Whether a terminal is not the one that a process was started at: a serial line, or another program's.
-fn is_of_another(process: &Process, path: &str, index: Option<u32>) -> bool {
+fn is_of_another(process: &Process, path: &str, index: Option<u64>) -> bool {
     let device = u64::from(process.tty);
     let own = (libc::major(device).saturating_sub(136)) * 256 + libc::minor(device);
     match index {
-        Some(index) => process.tty != 0 && (136..=143).contains(&libc::major(device)) && own != index,
+        // a controlling terminal is known by its number alone, whatever devpts it is of
+        Some(index) => {
+            process.tty != 0
+                && (136..=143).contains(&libc::major(device))
+                && u64::from(own) != index & u64::from(u32::MAX)
+        }
         None => {
             path.starts_with("/dev/tty") && path.len() > "/dev/tty".len() && !path[8..].starts_with(char::is_numeric)
         }
@@ -135,7 +140,7 @@ fn is_of_another(process: &Process, path: &str, index: Option<u32>) -> bool {
 }
 
 /// Whether a process is in a call that reads the master of a pseudo-terminal now.
-fn reads_master(view: &View<'_>, process: &Process, index: Option<u32>) -> bool {
+fn reads_master(view: &View<'_>, process: &Process, index: Option<u64>) -> bool {
     let is_it = |fd: i32| {
         let what = process.fd(fd).map(|fd| &fd.what);
         matches!(what, Some(Object::Master { index: other }) if Some(*other) == index)
