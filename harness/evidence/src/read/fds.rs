@@ -144,22 +144,22 @@ pub fn channel_of(link: &Path) -> Option<u64> {
 
 /// The number of the pseudo-terminal whose master a descriptor is, as [`Object::Master`] has it.
 pub fn master_index(pid: Pid, fd: i32, link: &str, reach: &Reach) -> Option<u64> {
-    master(pid, link, &info(pid, fd), reach)
+    master((pid, fd), link, &info(pid, fd), reach)
 }
 
-fn master(pid: Pid, link: &str, info: &str, reach: &Reach) -> Option<u64> {
+fn master(of: (Pid, i32), link: &str, info: &str, reach: &Reach) -> Option<u64> {
     let index = field(info, "tty-index:")?.parse().ok()?;
-    Some(pty(pid, link, info, index, reach))
+    Some(pty(of, link, info, index, reach))
 }
 
 /// The pseudo-terminal that has this number in the devpts of a descriptor.
 pub fn pty_at(pid: Pid, fd: i32, link: &str, index: u32, reach: &Reach) -> u64 {
-    pty(pid, link, &info(pid, fd), index, reach)
+    pty((pid, fd), link, &info(pid, fd), index, reach)
 }
 
-fn pty(pid: Pid, link: &str, info: &str, index: u32, reach: &Reach) -> u64 {
+fn pty((pid, fd): (Pid, i32), link: &str, info: &str, index: u32, reach: &Reach) -> u64 {
     let mount = field(info, "mnt_id:").and_then(|id| id.parse().ok());
-    let devpts = reach.mounts.other_devpts(pid, mount, link).unwrap_or(0);
+    let devpts = reach.mounts.other_devpts(pid, fd, link, mount).unwrap_or(0);
     u64::from(devpts) << 32 | u64::from(index)
 }
 
@@ -241,7 +241,7 @@ fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
         return Object::Null;
     }
     if link.ends_with("/ptmx") {
-        return match master(pid, plain, info, reach) {
+        return match master((pid, fd), plain, info, reach) {
             Some(index) => Object::Master { index },
             None => Object::Other { link },
         };
@@ -256,7 +256,7 @@ fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
         FileType::Fifo => Object::Fifo { inode: status.stx_ino, path: link },
         FileType::CharacterDevice if is_terminal(device) => {
             let own = pty_of(u32::try_from(device).unwrap_or(0));
-            let index = own.map(|index| pty(pid, plain, info, index, reach));
+            let index = own.map(|index| pty((pid, fd), plain, info, index, reach));
             Object::Tty { index: index.or_else(|| own_terminal(pid, device, reach)), path: link }
         }
         FileType::RegularFile => {

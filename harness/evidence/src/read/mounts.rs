@@ -24,6 +24,9 @@ const MAX_LINKS: usize = 40;
 /// The most bytes of a path, as in the kernel (`PATH_MAX`).
 const MAX_PATH: usize = 4096;
 
+/// The inode of a devpts's own file `ptmx` (fs/devpts/inode.c).
+const PTMX_INODE: u64 = 2;
+
 /// File systems that this machine's kernel answers for alone; the names are those of /proc/filesystems.
 #[rustfmt::skip]
 const LOCAL: [&str; 45] = [
@@ -189,18 +192,27 @@ impl Mounts {
         find(pid).or_else(|| find(std::process::id() as Pid))
     }
 
-    /// The minor number of the devpts that a pseudo-terminal's descriptor is of, unless that is our own or is not known. A
-    /// master may be opened at a device file beside the devpts, which then is in the folder `pts` there
-    /// (Documentation/filesystems/devpts.rst).
-    pub fn other_devpts(&self, pid: Pid, id: Option<u64>, link: &str) -> Option<u32> {
-        let is_devpts = |mount: &Mount| mount.kind == "devpts";
-        let beside = || {
-            let place = Path::new(link).parent()?.join("pts");
-            self.of(pid).at(place.to_str()?).cloned().filter(is_devpts)
+    /// The minor number of the devpts that a pseudo-terminal's descriptor is of, unless that is our own or is not known. `id`
+    /// is the mount in its fdinfo. A master may be opened at a device file beside its devpts, which then is in the folder
+    /// `pts` there (Documentation/filesystems/devpts.rst).
+    pub fn other_devpts(&self, pid: Pid, fd: i32, link: &str, id: Option<u64>) -> Option<u32> {
+        let is_devpts = |mount: &&Mount| mount.kind == "devpts";
+        let own = self.of(std::process::id() as Pid);
+        let tables = [self.of(pid), Rc::clone(&own)];
+        let found = id.and_then(|id| tables.iter().find_map(|table| Some((table, table.by_id(id)?))));
+        let minor = match found {
+            Some((_, mount)) if is_devpts(&mount) => mount.device.1,
+            Some((table, _)) => {
+                let place = Path::new(link).parent()?.join("pts");
+                table.at(place.to_str()?).filter(is_devpts)?.device.1
+            }
+            // a master that was opened in a namespace out of sight, as that of a container's terminal
+            None => {
+                let status = link.ends_with("/ptmx").then(|| remembered(&format!("/proc/{pid}/fd/{fd}"))).flatten()?;
+                (status.stx_ino == PTMX_INODE).then_some(status.stx_dev_minor)?
+            }
         };
-        let (_, minor) = id.and_then(|id| self.by_id(pid, id)).filter(is_devpts).or_else(beside)?.device;
-        let own = self.of(std::process::id() as Pid).at("/dev/pts").filter(|mount| is_devpts(mount))?.device;
-        (minor != own.1).then_some(minor)
+        (minor != own.at("/dev/pts").filter(is_devpts)?.device.1).then_some(minor)
     }
 
     /// What a descriptor's file is, if that can be told without a question to a server. `id` and `inode` are those of its

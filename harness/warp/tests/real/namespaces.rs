@@ -45,6 +45,15 @@ pub fn trials() -> Vec<Trial> {
             Ok(())
         }),
     ];
+    trials.push(Trial::test("namespaces::a_terminal_of_a_devpts_of_its_own_is_a_deadlock", || {
+        // its number is 0 there, as that of this one is here, or of one before it
+        let _host = crate::stress::pty();
+        let own =
+            "mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx";
+        let ran = in_namespaces_after("-Urm", own, &["verdict", "terminal"]);
+        assert!(matches!(ran.ending.verdict, Verdict::Deadlock { .. }), "{:?}", ran.ending.verdict);
+        Ok(())
+    }));
     for name in ["listener", "socketpair", "tcp"] {
         trials.push(Trial::test(format!("namespaces::{name}_in_a_network_of_its_own_is_a_deadlock"), move || {
             let ran = in_namespaces("-Urnf", &["verdict", name]);
@@ -57,7 +66,13 @@ pub fn trials() -> Vec<Trial> {
 
 /// Runs a program of this binary in namespaces of its own, with loopback up.
 fn in_namespaces(flags: &str, arguments: &[&str]) -> Ran {
-    let mut words = vec![flags, "sh", "-c", "ip link set lo up 2>/dev/null; exec \"$@\"", "sh"];
+    in_namespaces_after(flags, "ip link set lo up 2>/dev/null; true", arguments)
+}
+
+/// The same after a command of a shell.
+fn in_namespaces_after(flags: &str, prepared: &str, arguments: &[&str]) -> Ran {
+    let script = format!("{prepared} && exec \"$@\"");
+    let mut words = vec![flags, "sh", "-c", &script, "sh"];
     let exe = program(&[]).get_program().to_string_lossy().into_owned();
     words.extend([exe.as_str(), "program"]);
     words.extend(arguments);

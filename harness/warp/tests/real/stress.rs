@@ -229,7 +229,7 @@ fn eventfd() -> OwnedFd {
     owned(unsafe { libc::eventfd(0, 0) })
 }
 
-fn pty() -> (OwnedFd, OwnedFd) {
+pub fn pty() -> (OwnedFd, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
     // SAFETY: writes two descriptors; the settings are initialized by `tcgetattr`.
     unsafe {

@@ -107,8 +107,11 @@ impl Caller<'_> {
     /// The master of a pseudoterminal: who has its slave can write to it.
     fn master(self, fd: i32, name: String) -> Object {
         let Some(index) = master_index(self.pid, fd) else { return unknown(name, "its number is not known") };
-        let terminals =
-            self.world.with_prefix("/dev/").filter(|((pid, fd), _)| terminal_index(*pid, *fd) == Some(index));
+        let own = devpts(self.pid, fd);
+        let terminals = self
+            .world
+            .with_prefix("/dev/")
+            .filter(|((pid, fd), _)| terminal_index(*pid, *fd) == Some(index) && may_be_one(&own, &devpts(*pid, *fd)));
         let mut pids: Vec<i32> = terminals.map(|((pid, _), _)| pid).collect();
         pids.dedup();
         match pids.iter().find(|pid| !self.world.is_inside(**pid)) {
@@ -123,11 +126,12 @@ impl Caller<'_> {
         if events & READS != 0 && has_time_limit(self.pid, fd) {
             return unknown(name, "the terminal has a time limit of its own (VTIME)");
         }
-        let index = terminal_index(self.pid, fd);
+        let (index, own) = (terminal_index(self.pid, fd), devpts(self.pid, fd));
+        let is_its = |pid, fd| master_index(pid, fd) == index && may_be_one(&own, &devpts(pid, fd));
         let masters = self
             .world
             .with_prefix("/dev/")
-            .filter(|((pid, fd), link)| link.ends_with("/ptmx") && index.is_some() && master_index(*pid, *fd) == index);
+            .filter(|((pid, fd), link)| link.ends_with("/ptmx") && index.is_some() && is_its(*pid, *fd));
         let mut pids: Vec<i32> = masters.map(|((pid, _), _)| pid).collect();
         pids.dedup();
         match pids.iter().all(|pid| self.world.is_inside(*pid)) {
@@ -202,6 +206,33 @@ fn terminal_index(pid: i32, fd: i32) -> Option<u32> {
     let device: u32 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(4)?.parse().ok()?;
     let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xfff00);
     PTS_MAJORS.contains(&major).then(|| (major - PTS_MAJORS.start) * 256 + minor)
+}
+
+/// The device of the devpts that a pseudoterminal's descriptor is of, if it is known: a container has one of its own, which
+/// counts from 0 again. A master may be opened at a device file beside its devpts, which then is in the folder `pts` there
+/// (Documentation/filesystems/devpts.rst).
+fn devpts(pid: i32, fd: i32) -> Option<String> {
+    let (link, info) = (procfs::link(pid, fd)?, procfs::descriptor_info(pid, fd)?);
+    let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
+    let mounts = std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).ok()?;
+    let mount = |line: &str| {
+        // its number, the parent's, the device, the root, the place
+        let words: Vec<String> = line.split(' ').take(5).map(str::to_owned).collect();
+        Some((words.first()?.clone(), words.get(2)?.clone(), words.get(4)?.clone(), line.contains(" - devpts ")))
+    };
+    let mounts: Vec<_> = mounts.lines().filter_map(mount).collect();
+    let (_, device, _, is_devpts) = mounts.iter().find(|(of, ..)| of == id)?;
+    if *is_devpts {
+        return Some(device.clone());
+    }
+    let beside = format!("{}/pts", link.rsplit_once('/')?.0);
+    let found = mounts.iter().rev().find(|(_, _, place, is_devpts)| *place == beside && *is_devpts);
+    found.map(|(_, device, ..)| device.clone())
+}
+
+/// Whether two descriptors may be of one devpts.
+fn may_be_one(one: &Option<String>, other: &Option<String>) -> bool {
+    one.is_none() || other.is_none() || one == other
 }
 
 /// Whether reads of a terminal end after a time that the terminal itself counts.
