@@ -1,6 +1,6 @@
 # truth: hung
 # cause: terminal|pts/
-# not: reads the other side|Ctrl-S
+# not: reads the other side|output is stopped
 # needs: root unshare mount
 # about: a sandbox has a devpts of its own, whose numbers begin at 0 again (devpts.rst: "each mount of devpts is a distinct
 # about: file system"); nobody there reads what a program writes, and who has the host's terminal of that number is no matter

@@ -64,6 +64,9 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         let endless = view.process(finding.pid).filter(|_| finding.signature == "never-ends");
         return ends_by(finding, &way, endless.map_or(0, |process| view.age_ms(process)));
     }
+    if let Some(way) = ends_with_its_reader(view, &finding) {
+        return ends_by(finding, &way, 0);
+    }
     if let Some(way) = fed_later(view, graph, &finding) {
         return ends_by(finding, &way, 0);
     }
@@ -134,6 +137,18 @@ fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
         let (pid, why) = std::iter::once(writer).chain(others).find_map(|pid| Some((pid, goes_on(pid)?)))?;
         let through = if pid == writer { String::new() } else { format!(" waits for {}, which", view.name(pid)) };
         Some(Way { what: format!("{}, which{through} {why}", view.name(writer)), left_ms: None })
+    })
+}
+
+/// What never ends by itself is told by its next write, or by a look at it, that its reader is gone (tail(1)): a reader with a
+/// limit ends it too.
+fn ends_with_its_reader(view: &View<'_>, finding: &Finding) -> Option<Way> {
+    let process = view.process(finding.pid).filter(|_| finding.signature == "never-ends")?;
+    let readers = view.other_end(process, process.fd(1)?, false);
+    readers.into_iter().find_map(|reader| {
+        let reader = view.process(reader).filter(|reader| reader.pid != finding.pid)?;
+        let way = ways::by_timeout(view, reader).filter(Way::is_soon)?;
+        Some(Way { what: format!("{}, which {} may end", view.name(reader.pid), way.what), left_ms: way.left_ms })
     })
 }
 

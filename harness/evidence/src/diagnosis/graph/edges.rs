@@ -159,6 +159,19 @@ impl Found<'_, '_> {
                     _ => (Over::Pipe, name),
                 };
                 self.ends(fd, reads, over, &which, own);
+                if let Some(path) = self.view.kept_open(process, fd).filter(|_| reads) {
+                    self.add(To::Outside(format!("whoever opens {path}")), over, &which);
+                }
+                if own && reads {
+                    self.wakes_itself();
+                }
+                if self.view.after.reader.uid != 0 && self.has_hidden_ancestor() {
+                    self.add(
+                        To::Outside("a process of another user, which may hold the other end".to_owned()),
+                        over,
+                        &which,
+                    );
+                }
             }
             Object::Socket { .. } if wait.polled && view.own_channel(process, fd) => self.wakes_itself(),
             Object::Socket { .. } => self.socket(fd, reads, &name),
@@ -208,6 +221,16 @@ impl Found<'_, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a process above this one has descriptors that may not be read: in its session, or as the parent of what was
+    /// asked about, such as `sudo -u`.
+    fn has_hidden_ancestor(&self) -> bool {
+        let after = self.view.after;
+        let parents = || after.roots.iter().filter_map(|root| after.process(*root)).map(|root| root.ppid);
+        let is_near = |above: &Process| above.session == self.process.session || parents().any(|pid| pid == above.pid);
+        let above = self.view.ancestors(self.process.pid).filter_map(|pid| after.process(pid));
+        above.into_iter().any(|above| !above.fds_read && is_near(above))
     }
 
     /// A channel by which an event loop wakes itself: after a signal too.

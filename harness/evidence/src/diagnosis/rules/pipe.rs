@@ -22,10 +22,17 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         return daemon::read(rules, process, wait, daemon);
     }
     let writers = view.other_end(process, fd, true);
+    if let Some(path) = view.kept_open(process, fd) {
+        let text = format!("{} waits for a line in the FIFO {path}, which it keeps open itself", view.name(pid));
+        return Some(Finding::waiting(pid, "serves", rank::IDLE, text).ends(format!("a line written to {path}")));
+    }
     if view.writes_itself(process, fd) {
         return shared(view, process, fd, &writers);
     }
-    let strays: Vec<Pid> = writers.iter().copied().filter(|writer| escaped(view, process, *writer)).collect();
+    // one that listens at its own end of a socket talks with the reader, as a server does that its client has started
+    let talks = |writer: Pid| matches!(fd.what, Object::Socket { .. }) && reads_now(view, writer, fd);
+    let is_stray = |writer: &Pid| escaped(view, process, *writer) && !talks(*writer);
+    let strays: Vec<Pid> = writers.iter().copied().filter(is_stray).collect();
     let below: Vec<Pid> = writers
         .iter()
         .copied()

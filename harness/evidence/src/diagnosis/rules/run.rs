@@ -9,6 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
+use crate::diagnosis::ways;
 use crate::diagnosis::ways::LONG_MS;
 use crate::kind;
 use rehang_words::text::duration;
@@ -136,6 +137,31 @@ pub fn this_look(view: &View<'_>, process: &Process, reader: Pid) -> Finding {
     Finding { sure: Sure::Certain, ..finding }.because("whoever looks was started below it, and is left out")
 }
 
+/// A thread that sleeps without an end is not all that there is of a process: another thread has a limit or waits for
+/// something, or a signal that the process handles wakes the thread.
+fn goes_on_elsewhere(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> {
+    let (pid, name) = (process.pid, view.name(process.pid));
+    let others = view.waits(process).into_iter().filter(|other| other.tid != wait.tid);
+    let goes_on = |other: &Wait| ways::left_ms(other.limit).is_some() || !matches!(other.on, On::Futex | On::Clock);
+    if others.into_iter().any(|other| goes_on(&other)) {
+        let text = format!("{name} has a thread that sleeps without an end, and other threads that wait for something");
+        return Some(Finding::waiting(pid, "timer", rank::IDLE, text).ends("what its other threads wait for"));
+    }
+    let has_child = view.after.processes().any(|child| child.ppid == pid);
+    let by_child = has_child && Signals::has(process.signals.caught, libc::SIGCHLD);
+    (by_child || is_told(process)).then(|| signal_wait(pid, &name.to_string()))
+}
+
+/// Whether a signal that a process handles may be what it waits for.
+fn is_told(process: &Process) -> bool {
+    ways::may_be_told(process) || ways::awaits_signals(process)
+}
+
+fn signal_wait(pid: Pid, name: &str) -> Finding {
+    let text = format!("{name} waits for a signal that it handles, and who would send it cannot be seen");
+    Finding { signature: "signal-wait", ..Finding::unknown(pid, &text) }.ends("a signal that it handles")
+}
+
 /// A wait for nothing but time.
 pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     let pid = process.pid;
@@ -147,6 +173,9 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
         TimeLimit::Unknown => false,
     };
     if endless {
+        if let Some(finding) = goes_on_elsewhere(view, process, wait) {
+            return finding;
+        }
         let text = format!("{name} sleeps without an end");
         let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
         return by_design(view, finding.because("its time limit is none"));
@@ -306,10 +335,10 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             "its threads wait for each other"
         };
         if never && still {
-            if Signals::has(process.signals.caught, libc::SIGTERM) {
+            if Signals::has(process.signals.caught, libc::SIGTERM) || ways::awaits_signals(process) {
                 let text = format!("{name} waits inside itself: {each}, or for a signal that it handles");
                 let finding = Finding::unknown(pid, &text).ends("a signal that it handles, where it waits for one");
-                return finding.because("all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock");
+                return finding.because("all threads are in futex waits without a time limit, and it handles a signal such as TERM or USR1: a server that sleeps until it is told to end looks the same as a deadlock");
             }
             let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
             let finding = Finding::hung(pid, "thread-deadlock", "", text).ends(end_it(view, pid));
@@ -321,6 +350,10 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         return Finding::waiting(pid, "timer", rank::IDLE, text).ends("a timer of its own");
     }
     if let Some(fd) = only_its_own(view, process, waits) {
+        // the handler of a signal writes to such a pipe (select_tut(2), "the self-pipe trick")
+        if is_told(process) {
+            return signal_wait(pid, &name.to_string());
+        }
         let text = format!("{name} reads {}, to which nobody but itself could write", super::fd_name(fd));
         let finding = Finding::hung(pid, "own-pipe", "", text).ends(end_it(view, pid));
         return finding.because("it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began");

@@ -22,6 +22,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if wait.polled && view.own_channel(process, fd) {
         return None;
     }
+    if let Some(finding) = kept_open(view, process, fd) {
+        return Some(finding);
+    }
     let writers = view.other_end(process, fd, true);
     let above: Vec<Pid> = view.ancestors(process.pid).collect();
     // what an agent's run reads from a source that never writes, such as `sleep infinity |`, is open as by a parent
@@ -83,6 +86,26 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let sure = finding.sure.min(Sure::Likely);
     let because = format!("{}; no agent runs it, and who holds the other end does not wait for it", finding.because);
     Some(Finding { verdict: Verdict::Waiting, sure, ..finding.because(because) })
+}
+
+/// An input that its reader holds open itself, so that it never ends: a FIFO for commands, or the input of a server that
+/// shall not end. An agent, and a program that reads to the end, would never see one.
+fn kept_open(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Finding> {
+    let reads_to_end = READERS.contains(&kind::program(process)) && !COMMON.contains(&kind::program(process));
+    if view.agent(process.pid).is_some() || reads_to_end {
+        return None;
+    }
+    let name = view.name(process.pid);
+    if let Some(path) = view.kept_open(process, fd) {
+        let text = format!("{name} waits for a line in the FIFO {path}, which it keeps open itself");
+        let finding = Finding::waiting(process.pid, "serves", rank::SERVES, text);
+        return Some(finding.ends(format!("a line written to {path}")));
+    }
+    let serves = view.writes_itself(process, fd) && process.listening(&view.after.sockets).next().is_some();
+    let text = format!("{name} serves, and keeps its own standard input open");
+    serves.then(|| {
+        Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to")
+    })
 }
 
 /// Whether a process holds a pipe open and will never write: what sleeps for ever, or follows nothing.

@@ -52,7 +52,7 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
     let found = all.iter().map(|(name, what)| (*name, read_and_polled(what)));
     expect![[r#"
         pipe: one (11) → itself: pipe descriptor 3; closed in: [[11]] POLLED closed in: [[11]]
-        fifo: one (11) → whoever has the other end, who is not in sight: FIFO /f
+        fifo: one (11) → whoever has the other end, who is not in sight: FIFO /f; one (11) → whoever opens /f: FIFO /f
         socket: one (11) → a peer: socket descriptor 3
         terminal: one (11) → whoever has the other side: terminal /dev/pts/3
         terminal without a number: one (11) → whoever has the other side: terminal /dev/tty1
