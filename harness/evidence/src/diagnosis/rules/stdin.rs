@@ -89,17 +89,24 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
 }
 
 /// An input that its reader holds open itself, so that it never ends: a FIFO for commands, or the input of a server that
-/// shall not end. An agent, and a program that reads to the end, would never see one.
+/// shall not end. An agent would never see an end; nor would a program that reads to it, but some read one line (`head -1`).
 fn kept_open(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Finding> {
-    let reads_to_end = READERS.contains(&kind::program(process)) && !COMMON.contains(&kind::program(process));
-    if view.agent(process.pid).is_some() || reads_to_end {
+    if view.agent(process.pid).is_some() {
         return None;
     }
     let name = view.name(process.pid);
     if let Some(path) = view.kept_open(process, fd) {
         let text = format!("{name} waits for a line in the FIFO {path}, which it keeps open itself");
-        let finding = Finding::waiting(process.pid, "serves", rank::SERVES, text);
-        return Some(finding.ends(format!("a line written to {path}")));
+        let ends = format!("a line written to {path}");
+        let reads_to_end = READERS.contains(&kind::program(process)) && !COMMON.contains(&kind::program(process));
+        return Some(match reads_to_end && view.is_of_a_run(process.pid) {
+            true => {
+                let because = "it may read to the end, and would never see one";
+                let finding = Finding::hung(process.pid, "stdin-open", "S1", text).ends(ends).because(because);
+                finding.after(view.age_ms(process), ways::LONG_MS)
+            }
+            false => Finding::waiting(process.pid, "serves", rank::SERVES, text).ends(ends),
+        });
     }
     let serves = view.writes_itself(process, fd) && process.listening(&view.after.sockets).next().is_some();
     let text = format!("{name} serves, and keeps its own standard input open");
