@@ -92,8 +92,6 @@ pub enum What {
     StopsReading,
     /// It reads again.
     Reads,
-    /// All that was sent until now is in the pipe.
-    Written,
     /// The client sent `session/cancel`.
     Cancelled,
     /// The client closed the agent's stdin.
@@ -133,7 +131,12 @@ pub fn main() -> i32 {
         Err(error) => {
             let program = job.command.first().map_or("", String::as_str);
             let code = if machine::remedy_of_start(&error).is_some() { NO_MACHINE } else { NO_COMMAND };
-            return failed(code, &format!("{program}: {}", machine::start(&error)));
+            let remedy = match error.kind() {
+                io::ErrorKind::NotFound => "; give the path of the agent, or a program on PATH",
+                io::ErrorKind::PermissionDenied => "; make it executable (chmod +x), or start it with its interpreter",
+                _ => "",
+            };
+            return failed(code, &format!("{program}: {}{remedy}", machine::start(&error)));
         }
     };
     match client.play() {
@@ -408,6 +411,10 @@ impl<'a> Client<'a> {
                 self.request_as(json!("rehang-1"), "session/new", new, expect)?;
             }
             Ask::NewSessionOfNothing => self.request("session/new", json!({}), expect)?,
+            Ask::SetMode(mode) => {
+                let Some(id) = session(self, 0) else { return no_session() };
+                self.request("session/set_mode", json!({ "sessionId": id, "modeId": mode }), expect)?;
+            }
             Ask::Load | Ask::LoadUnknown => {
                 let unknown = (*ask == Ask::LoadUnknown).then(|| "rehang-no-session".to_owned());
                 let Some(id) = unknown.or_else(|| session(self, 0)) else { return no_session() };
@@ -474,7 +481,6 @@ impl<'a> Client<'a> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let had = !self.out.is_empty();
         while let Some(stdin) = self.stdin.as_mut().filter(|_| !self.out.is_empty()) {
             match stdin.write(self.out.as_slices().0) {
                 Ok(count) => drop(self.out.drain(..count)),
@@ -487,7 +493,7 @@ impl<'a> Client<'a> {
                 }
             }
         }
-        if had && !self.reads { self.log(What::Written) } else { Ok(()) }
+        Ok(())
     }
 
     /// Waits for one thing to happen, and handles it.

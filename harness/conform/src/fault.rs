@@ -4,6 +4,8 @@ use crate::protocol::{BY_CLIENT, PERMISSION, VERSION, WAIT_FOR_EXIT};
 use crate::script::{Ask, Expect, How, Plan, Step};
 use std::collections::BTreeSet;
 
+/// The name of the healthy conversation.
+pub const CONTROL: &str = "none";
 /// How late an answer is that is late, and how long a client reads nothing, in milliseconds.
 const LATE_MS: u64 = 600_000;
 /// How many requests more than fill a small pipe.
@@ -35,14 +37,23 @@ pub struct Seen {
     pub loads: bool,
 }
 
-/// The start of every conversation: `initialize`, `authenticate` if that is asked for, `session/new`.
-fn hello(login: Option<&str>) -> Vec<Step> {
-    let mut steps = initialized();
-    if let Some(method) = login {
-        steps.extend([Step::Ask(Ask::Authenticate(method.to_owned()), Expect::Result), Step::Replies]);
+/// What a conversation has beside what every one has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// A method of `authenticate`, before each session.
+    pub login: Option<String>,
+    /// A mode of `session/set_mode`, for the first session.
+    pub mode: Option<String>,
+}
+
+impl Setup {
+    /// The start of a conversation: `initialize`, `authenticate`, `session/new`, `session/set_mode`.
+    fn hello(&self) -> Vec<Step> {
+        let login = self.login.iter().map(|method| Ask::Authenticate(method.clone()));
+        let mode = self.mode.iter().map(|mode| Ask::SetMode(mode.clone()));
+        let asks = login.chain([Ask::NewSession]).chain(mode);
+        initialized().into_iter().chain(asks.flat_map(|ask| [Step::Ask(ask, Expect::Result), Step::Replies])).collect()
     }
-    steps.extend([Step::Ask(Ask::NewSession, Expect::Result), Step::Replies]);
-    steps
 }
 
 fn initialized() -> Vec<Step> {
@@ -59,12 +70,12 @@ fn probe() -> [Step; 2] {
 }
 
 /// The healthy conversation, with two turns.
-pub fn control(login: Option<&str>) -> Fault {
-    let mut steps = hello(login);
+pub fn control(setup: &Setup) -> Fault {
+    let mut steps = setup.hello();
     steps.extend([prompt(Expect::Result), Step::Replies]);
     steps.extend(probe());
     Fault {
-        name: "none".to_owned(),
+        name: CONTROL.to_owned(),
         about: "does all that it must".to_owned(),
         may_wait: false,
         plan: Plan { steps, ..Plan::default() },
@@ -87,8 +98,8 @@ fn short(method: &str) -> &str {
 }
 
 /// All faults that fit an agent, and those that do not, by name with the reason.
-pub fn faults(seen: &Seen, login: Option<&str>) -> (Vec<Fault>, Vec<(String, String)>) {
-    let mut list = List { seen, login, all: Vec::new(), unfit: Vec::new() };
+pub fn faults(seen: &Seen, setup: &Setup) -> (Vec<Fault>, Vec<(String, String)>) {
+    let mut list = List { seen, setup, all: Vec::new(), unfit: Vec::new() };
     list.replies();
     list.cancels();
     list.requests();
@@ -99,7 +110,7 @@ pub fn faults(seen: &Seen, login: Option<&str>) -> (Vec<Fault>, Vec<(String, Str
 
 struct List<'a> {
     seen: &'a Seen,
-    login: Option<&'a str>,
+    setup: &'a Setup,
     all: Vec<Fault>,
     unfit: Vec<(String, String)>,
 }
@@ -107,7 +118,7 @@ struct List<'a> {
 impl List<'_> {
     /// Adds a fault that is played after the start of a conversation.
     fn add(&mut self, name: &str, about: &str, steps: impl IntoIterator<Item = Step>) -> &mut Fault {
-        let all = hello(self.login).into_iter().chain(steps).collect();
+        let all = self.setup.hello().into_iter().chain(steps).collect();
         self.add_whole(name, about, all)
     }
 
@@ -238,7 +249,7 @@ impl List<'_> {
         let about = "answers a request that the agent never made";
         self.add("reply/stray", about, then_probe(vec![Step::StrayReply]));
         let first =
-            |request, expect| ask(request, expect).into_iter().chain(hello(self.login)).chain(probe()).collect();
+            |request, expect| ask(request, expect).into_iter().chain(self.setup.hello()).chain(probe()).collect();
         let (no_hello, version) =
             (first(Ask::NewSession, Expect::Either), ask(Ask::Initialize(9_999), Expect::Version));
         self.add_whole("initialize/missing", "sends session/new before initialize", no_hello);
@@ -324,20 +335,20 @@ mod tests {
     fn faults_have_names_of_their_own_and_none_fits_what_was_not_seen() {
         let methods: BTreeSet<String> = BY_CLIENT.iter().map(|&method| method.to_owned()).collect();
         let seen = Seen { methods, updates: true, tools: true, loads: true };
-        let (all, unfit) = faults(&seen, None);
+        let (all, unfit) = faults(&seen, &Setup::default());
         assert_eq!(unfit, []);
         let names: BTreeSet<&str> = all.iter().map(|fault| fault.name.as_str()).collect();
         assert_eq!(names.len(), all.len());
         assert!(all.len() > 70, "{}", all.len());
 
-        let (few, unfit) = faults(&Seen::default(), None);
+        let (few, unfit) = faults(&Seen::default(), &Setup::default());
         assert!(few.iter().all(|fault| fault.plan.answers.is_none()) && few.len() > 24, "{}", few.len());
         assert!(unfit.iter().any(|(name, why)| name == "cancel/permission" && why.contains(PERMISSION)));
     }
 
     #[test]
     fn a_login_comes_before_each_session() {
-        let (all, _) = faults(&Seen::default(), Some("key"));
+        let (all, _) = faults(&Seen::default(), &Setup { login: Some("key".to_owned()), mode: None });
         let login = Step::Ask(Ask::Authenticate("key".to_owned()), Expect::Result);
         let new = Step::Ask(Ask::NewSession, Expect::Result);
         for fault in all.iter().filter(|fault| fault.plan.steps.contains(&new)) {

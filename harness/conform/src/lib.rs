@@ -17,7 +17,7 @@ mod script;
 mod verdict;
 
 pub use client::CLIENT_ARG;
-pub use fault::{Fault, Seen, control, faults};
+pub use fault::{CONTROL, Fault, Seen, Setup, control, faults};
 pub use message::{Answer, Message};
 pub use run::{Conform, ConformError, Run};
 pub use script::{Ask, Expect, How, Plan, Step};

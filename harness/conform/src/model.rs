@@ -1,12 +1,12 @@
 //! The scripted model of an agent that needs one, on loopback inside of the run's tree.
 //!
-//! In each turn it calls a command that takes a minute, then the tool that writes a file, and then says a word. The agent
+//! In each turn it calls a command that takes ten seconds, then the tool that writes a file, and then says a word. The agent
 //! has the variables and files by which rehang's recipes lead a release to such a model, in a home of its own.
 
-use rehang_agents::{Recipe, Words};
+use rehang_agents::{Call, Recipe, ToolShape, Words};
 use rehang_model_server::{Script, serve};
 use rehang_scenario::Span;
-use rehang_scenario::turns::{Bash, BashTool, Permit, Turn};
+use rehang_scenario::turns::{Bash, BashTool, Finish, Permit, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ const PORT: u16 = 4_000;
 /// The name of the command that the model calls: no agent has a rule of its own for it.
 const COMMAND: &str = "rehang-step";
 /// What that does.
-const TEXT: &str = "#!/bin/sh\necho begun\nsleep 60\necho done\n";
+const TEXT: &str = "#!/bin/sh\necho begun\nsleep 10\necho done\n";
 /// How many turns the model has.
 const TURNS: usize = 8;
 /// A text in place of an API key; it is not a real one.
@@ -91,7 +91,7 @@ impl Model {
     pub fn start(&self) -> io::Result<()> {
         let listener = std::net::TcpListener::bind(("127.0.0.1", PORT))?;
         listener.set_nonblocking(true)?;
-        let script = Script::new(&self.recipe, &turns(), &[]);
+        let script = Script::new(&self.recipe, &turns(&self.recipe.tools), &[]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let serves = move || {
             let (events, _) = tokio::sync::mpsc::unbounded_channel();
@@ -105,7 +105,8 @@ impl Model {
     }
 }
 
-fn turns() -> Vec<Turn> {
+/// What the model does; it calls no tool for which the recipe has no shape.
+fn turns(tools: &BTreeMap<Call, ToolShape>) -> Vec<Turn> {
     let bash = Bash {
         command: COMMAND.to_owned(),
         asks: Some("bash".to_owned()),
@@ -119,6 +120,44 @@ fn turns() -> Vec<Turn> {
         patterns: vec!["notes.txt".to_owned()],
         output: "three".to_owned(),
     };
-    let turn = [Turn::Bash(bash), Turn::Permit(permit), Turn::Say("Done.".to_owned())];
+    let calls = [(Call::Bash, Turn::Bash(bash)), (Call::Permit, Turn::Permit(permit))];
+    let calls = calls.into_iter().filter(|(call, _)| tools.contains_key(call)).map(|(_, turn)| turn);
+    let turn: Vec<Turn> = calls.chain([Turn::Say("Done.".to_owned()), Turn::Finish(Finish::Stop)]).collect();
     std::iter::repeat_n(turn, TURNS).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::turns::response_at;
+
+    #[test]
+    fn a_turn_is_a_command_a_file_and_a_word() {
+        let shape: ToolShape = serde_json::from_str(r#"{"name":"x","arguments":{}}"#).expect("a shape");
+        let words = |calls: &[Call]| -> Vec<&str> {
+            let turns = turns(&calls.iter().map(|call| (*call, shape.clone())).collect());
+            let parts = |at: usize| response_at(&turns, &at.to_string()).map(|response| response.parts.clone());
+            let word = |at| match parts(at).unwrap_or_default().as_slice() {
+                [Turn::Bash(_)] => "command",
+                [Turn::Permit(_)] => "file",
+                [Turn::Say(_)] => "word",
+                _ => "something else",
+            };
+            (1..=6).map(word).collect()
+        };
+        assert_eq!(words(&[Call::Bash, Call::Permit]), ["command", "file", "word", "command", "file", "word"]);
+        assert_eq!(words(&[Call::Bash]), ["command", "word", "command", "word", "command", "word"]);
+    }
+
+    #[test]
+    fn every_shipped_agent_has_its_files_in_its_own_home() {
+        let newest = "9999.0.0".parse().expect("a version");
+        for agent in rehang_agents::Agent::all(None).expect("the shipped agents") {
+            let Ok(recipe) = agent.at(&newest) else { continue };
+            let folder = tempfile::tempdir().expect("a folder");
+            let model = Model::lay_out(&recipe, folder.path());
+            let env = model.unwrap_or_else(|error| panic!("{}: {error}", agent.name())).env();
+            assert!(env["HOME"].starts_with(&*folder.path().to_string_lossy()), "{}", agent.name());
+        }
+    }
 }

@@ -93,7 +93,7 @@ impl Ledger {
                 What::Ended { code, said } => ledger.ended = Some((*ms, *code, said.clone())),
                 What::NotReached(why) => ledger.not_reached = Some(why.clone()),
                 What::Over => ledger.is_over = true,
-                What::Started { .. } | What::Asked(..) | What::Sent(_) | What::Wrote(_) | What::Written => {}
+                What::Started { .. } | What::Asked(..) | What::Sent(_) | What::Wrote(_) => {}
                 What::Heard(Message::Notification { .. }) => {}
             }
         }

@@ -29,10 +29,11 @@ enum Shape {
 }
 
 /// The requests that an agent owes a reply, with what its result must have.
-const BY_AGENT: [(&str, Shape); 5] = [
+const BY_AGENT: [(&str, Shape); 6] = [
     ("initialize", Shape::Number("protocolVersion")),
     ("authenticate", Shape::Nothing),
     ("session/new", Shape::Text("sessionId")),
+    ("session/set_mode", Shape::Nothing),
     ("session/load", Shape::Nothing),
     (
         "session/prompt",

@@ -71,6 +71,8 @@ pub enum Ask {
     NewSessionByText,
     /// `session/new` without its parameters.
     NewSessionOfNothing,
+    /// `session/set_mode` of the first session.
+    SetMode(String),
     /// `session/load` of the first session.
     Load,
     /// `session/load` of a session that does not exist.

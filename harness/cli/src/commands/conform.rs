@@ -11,10 +11,12 @@ use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, Tes
 use rehang_agents::{Agent, Recipe};
 use rehang_conform::client::{Event, What};
 use rehang_conform::obligation::Side;
-use rehang_conform::{Answer, Conform as Tested, ConformError, Fault, Judged, Run, Verdict, control, faults};
+use rehang_conform::{
+    Answer, CONTROL, Conform as Tested, ConformError, Fault, Judged, Run, Setup, Verdict, control, faults,
+};
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::Span;
-use rehang_scenario::text::{counted, cut, duration, in_one_line, one_of, suggest, unknown};
+use rehang_scenario::text::{counted, cut, duration, in_one_line, one_of, suggest_part, unknown};
 use rehang_stage::threads::{cores, side_by_side};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -50,6 +52,9 @@ pub struct Conform {
     /// Log in by this method of the agent's `authMethods` before each session.
     #[arg(long, value_name = "METHOD")]
     pub authenticate: Option<String>,
+    /// Set this mode of the agent's `modes` for the session: one in which it asks for permissions tries the most faults.
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
     /// How much virtual time a run has, at least 1h: the client itself waits for minutes.
     #[arg(long, value_name = "SPAN", default_value = "24h", value_parser = crate::commands::span)]
     pub until: Span,
@@ -75,7 +80,7 @@ pub struct Conform {
     /// Show each fault, not only what was found.
     #[arg(long)]
     pub all: bool,
-    /// Show the messages of each run that found something, with their virtual time.
+    /// Show the messages of each run that found something, with their virtual time; in JSON those of every run.
     #[arg(long)]
     pub timelines: bool,
     /// Name the faults that fit, and those that do not, without playing them.
@@ -117,10 +122,11 @@ impl Conform {
             network: self.network,
             model: self.model.as_deref().map(recipe).transpose()?,
         };
-        let healthy = control(self.authenticate.as_deref());
+        let setup = Setup { login: self.authenticate.clone(), mode: self.mode.clone() };
+        let healthy = control(&setup);
         let run = tested.play(&healthy)?;
         let judged = Judged::of(&healthy, &run);
-        let (mut all, unfit) = faults(&run.seen(), self.authenticate.as_deref());
+        let (mut all, unfit) = faults(&run.seen(), &setup);
         self.select(&mut all, &unfit)?;
         let is_healthy = judged.verdict == Verdict::Fine;
         if self.list && is_healthy {
@@ -173,7 +179,11 @@ impl Conform {
             }
             Format::Json => {
                 for (fault, run, judged) in &found {
-                    writeln!(out, "{}", row(fault, run, judged))?;
+                    let mut row = row(fault, run, judged);
+                    if self.timelines {
+                        row["events"] = serde_json::to_value(&run.events).map_err(std::io::Error::other)?;
+                    }
+                    writeln!(out, "{row}")?;
                 }
                 let unfit: BTreeMap<&str, &str> = unfit.iter().map(|(n, why)| (n.as_str(), why.as_str())).collect();
                 let summary = json!({ "faults": found.len() - 1, "not_tried": unfit, "sentence": sentence(&found) });
@@ -204,12 +214,12 @@ impl Conform {
         if self.filter.is_empty() {
             return Ok(());
         }
-        if !all.iter().any(|fault| is_in(&fault.name)) {
+        if !all.iter().any(|fault| is_in(&fault.name)) && !is_in(CONTROL) {
             let first = &self.filter[0];
             if let Some((name, why)) = unfit.iter().find(|(name, _)| is_in(name)) {
                 return Err(CommandError::Usage(format!("{name} does not fit this agent: {why}")));
             }
-            let near = suggest(first, all.iter().map(|fault| fault.name.as_str()));
+            let near = suggest_part(first, all.iter().map(|fault| fault.name.as_str()));
             let list = "`rehang conform --list -- CMD` names all";
             return Err(CommandError::Usage(unknown("fault", first, near, list)));
         }
@@ -259,9 +269,9 @@ impl Conform {
                 for place in &judged.places {
                     writeln!(out, "            where: {place}")?;
                 }
-                for line in timeline(run).iter().filter(|_| self.timelines) {
-                    writeln!(out, "            {line}")?;
-                }
+            }
+            for line in timeline(run).iter().filter(|_| self.timelines && (is_told || self.all)) {
+                writeln!(out, "            {line}")?;
             }
         }
         Ok(())
@@ -354,7 +364,7 @@ fn timeline(run: &Run) -> Vec<String> {
             What::Closed => "client  closes the agent's stdin".to_owned(),
             What::Ended { code, .. } => format!("agent   ends with {code}"),
             What::NotReached(why) => format!("client  gives up: {why}"),
-            What::Started { .. } | What::Written | What::Cancelled | What::Over => return None,
+            What::Started { .. } | What::Cancelled | What::Over => return None,
         };
         Some(cut(&format!("{:>8}  {}", duration(event.ms), in_one_line(&what)), COLUMNS))
     };
