@@ -326,7 +326,7 @@ impl<'a> Client<'a> {
                 let params = params("rehang-no-session");
                 self.send(Message::Notification { method: "session/cancel".to_owned(), params })?;
             }
-            Step::Sleep(ms) => self.deadline = Some(Instant::now() + Duration::from_millis(*ms)),
+            Step::Sleep(ms) | Step::Turn(ms) => self.deadline = Some(Instant::now() + Duration::from_millis(*ms)),
             Step::Open(_) => self.deadline = Some(Instant::now() + Duration::from_millis(SECOND_MS)),
             Step::Close | Step::Vanish => {
                 // what is written before the end is to be read before it
@@ -361,7 +361,7 @@ impl<'a> Client<'a> {
             Step::Tool => self.has_tool,
             Step::Request(method) => self.asked.iter().any(|asked| asked.method == *method),
             Step::Open(count) => self.answered_newest_first() >= *count,
-            Step::Sleep(_) => self.deadline.is_some_and(|deadline| deadline <= Instant::now()),
+            Step::Sleep(_) | Step::Turn(_) => self.deadline.is_some_and(|deadline| deadline <= Instant::now()),
             Step::End => self.has_ended,
             _ => true,
         }
@@ -372,6 +372,7 @@ impl<'a> Client<'a> {
         let is_over = self.open.is_empty();
         match step {
             Step::Update if is_over => Some("the turn was over before an update".to_owned()),
+            Step::Turn(_) if is_over => Some("the turn was over first".to_owned()),
             Step::Tool if is_over => Some("the turn was over before a tool ran".to_owned()),
             Step::Request(method) if is_over => Some(format!("the turn was over before {method}")),
             Step::Open(_) if is_over || self.deadline.is_some_and(|deadline| deadline <= Instant::now()) => {

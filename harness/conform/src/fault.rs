@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 pub const CONTROL: &str = "none";
 /// How late an answer is that is late, and how long a client reads nothing, in milliseconds.
 const LATE_MS: u64 = 600_000;
+/// When a tool runs that was granted a permission, in milliseconds.
+const GRANTED_MS: u64 = 1_000;
 /// How many requests more than fill a small pipe.
 const FLOOD: usize = 200;
 
@@ -216,6 +218,8 @@ impl List<'_> {
             let steps = then(&[prompt(cancelled), open(), Step::Cancel]);
             let about = "cancels while a permission is open, and answers it `cancelled`";
             self.add("cancel/permission", about, steps).plan.answers = Some((PERMISSION.to_owned(), How::Hold));
+            let steps = then(&[prompt(over), open(), Step::Turn(GRANTED_MS), Step::Cancel]);
+            self.add("cancel/granted", "cancels a second after it granted a permission", steps);
             let steps = then(&[prompt(over), open(), Step::Cancel]);
             let about = "cancels while a permission is open, and leaves that open";
             self.add("cancel/permission-open", about, steps).plan.answers = Some((PERMISSION.to_owned(), How::Never));

@@ -42,6 +42,8 @@ pub enum Step {
     Tool,
     /// Waits until the agent has made a request of this method in the turn.
     Request(String),
+    /// Waits this long, in milliseconds, while the turn goes on.
+    Turn(u64),
     /// Waits until this many of the agent's requests are open at once.
     Open(usize),
     /// Waits this long, in milliseconds.

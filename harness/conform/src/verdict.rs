@@ -258,7 +258,12 @@ fn places(run: &Run) -> Vec<String> {
         let others: BTreeSet<&str> =
             object.holders.iter().filter(|pid| **pid != wait.pid && **pid != client).filter_map(program).collect();
         let others: Vec<&str> = others.into_iter().collect();
-        (!others.is_empty()).then(|| format!("{} ({})", object.name, others.join(", ")))
+        // `fd 7 socket:[4711]`: the numbers say nothing to a reader, and differ in each run
+        let kind = ["pipe", "socket"].into_iter().find(|kind| object.name.contains(&format!("{kind}:[")));
+        let name = kind.map_or_else(|| object.name.clone(), |kind| format!("a {kind}"));
+        // all files of this kind have one name
+        let is_nameless = object.name.contains("anon_inode:");
+        (!others.is_empty() && !is_nameless).then(|| format!("{name} of {}", others.join(", ")))
     };
     let place = |wait: &Wait| {
         let whom: BTreeSet<String> = wait.objects.iter().filter_map(|thing| object(wait, thing)).collect();

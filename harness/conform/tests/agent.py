@@ -142,6 +142,9 @@ class Turn(threading.Thread):
         if outcome.get("optionId") != "yes":
             raise Refused
         self.update(sessionUpdate="tool_call_update", toolCallId=call["toolCallId"], status="in_progress")
+        # what the tool does takes a while
+        if self.cancelled.wait(2):
+            raise Cancelled
         self.ask("fs/read_text_file", path=os.path.abspath("notes"))
         if made := self.ask("terminal/create", command="ls"):
             terminal = {"terminalId": made.get("terminalId", "")}

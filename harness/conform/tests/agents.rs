@@ -18,6 +18,7 @@ mod real {
     use libtest_mimic::{Arguments, Failed, Trial};
     use rehang_conform::{Conform, ConformError, Fault, Judged, Run, Setup, Verdict, control, faults};
     use std::path::Path;
+    use std::sync::OnceLock;
     use std::time::Duration;
 
     /// Bugs of `agent.py`, with a fault that finds each, what it shows and a part of what is said about it.
@@ -37,7 +38,7 @@ mod real {
         ),
         ("prompt-absorbed", "cancel/permission", Verdict::Owes, "owes the reply to the second session/prompt"),
         ("prompt-absorbed", "cancel/and-prompt", Verdict::Owes, "owes the reply to the second session/prompt"),
-        ("stays", "close/idle", Verdict::Owes, "owes its end since its stdin was closed at 1m40s"),
+        ("stays", "close/idle", Verdict::Owes, "owes its end since its stdin was closed at 1m42s"),
         ("stays", "gone/permission", Verdict::Owes, "owes its end since its stdin was closed at 1m40s"),
         (
             "blocks-on-stdout",
@@ -90,20 +91,28 @@ mod real {
     }
 
     /// All faults that fit the good agent.
-    fn all() -> Result<Vec<Fault>, Failed> {
-        let (run, judged) = judge(&tested(None), &control(&Setup::default()))?;
-        assert_eq!((judged.verdict, judged.text.as_str()), (Verdict::Fine, "answers all"));
-        assert!(run.ending.elapsed >= Duration::from_secs(100), "its session/new takes that long: {:?}", run.ending);
-        let (all, unfit) = faults(&run.seen(), &Setup::default());
-        let unfit: Vec<&str> = unfit.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(unfit, ["terminal-kill/*"], "it kills only what was cancelled");
-        Ok(all)
+    fn all() -> &'static [Fault] {
+        static ALL: OnceLock<Vec<Fault>> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let (run, judged) = judge(&tested(None), &control(&Setup::default())).expect("a run");
+            assert_eq!((judged.verdict, judged.text.as_str()), (Verdict::Fine, "answers all"));
+            let slow = Duration::from_secs(100);
+            assert!(run.ending.elapsed >= slow, "its session/new takes that long: {:?}", run.ending);
+            let (all, unfit) = faults(&run.seen(), &Setup::default());
+            let unfit: Vec<&str> = unfit.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(unfit, ["terminal-kill/*"], "it kills only what was cancelled");
+            all
+        })
+    }
+
+    fn fault(name: &str) -> Result<Fault, Failed> {
+        let found = all().iter().find(|fault| fault.name == name);
+        Ok(found.ok_or(format!("no fault {name}"))?.clone())
     }
 
     fn good() -> Result<(), Failed> {
-        let all = all()?;
         let mut wrong = Vec::new();
-        for fault in &all {
+        for fault in all() {
             let (_, judged) = judge(&tested(None), fault)?;
             let told = format!("{}: {:?} {}", fault.name, judged.verdict, judged.text);
             let is_silent = fault.name.ends_with("/never") && fault.name != "unread/never";
@@ -124,7 +133,7 @@ mod real {
         let healthy = control(&Setup::default());
         let fault = match name {
             "none" => healthy.clone(),
-            _ => all()?.into_iter().find(|fault| fault.name == name).ok_or(format!("no fault {name}"))?,
+            _ => fault(name)?,
         };
         let (_, judged) = judge(&tested(Some(bug)), &fault)?;
         assert_eq!(judged.verdict, verdict, "{}", judged.text);
@@ -138,7 +147,7 @@ mod real {
 
     /// A silence that is not proved is one only after the whole horizon.
     fn polls() -> Result<(), Failed> {
-        let fault = all()?.into_iter().find(|fault| fault.name == "permission/never").ok_or("no such fault")?;
+        let fault = fault("permission/never")?;
         let (run, judged) = judge(&tested(Some("busy")), &fault)?;
         let text = "waits for the client's reply to session/request_permission: no limit in 24h";
         assert_eq!((judged.verdict, judged.text.as_str()), (Verdict::Waits, text));

@@ -19,8 +19,7 @@ fn said(out: &Output) -> String {
 fn a_hang_is_3_and_says_who_owes_what() {
     let out = rehang(&["cancel/permission", "--timelines"], &["ignores-cancel-while-it-asks"]);
     let text = said(&out);
-    let first =
-        "without a fault: initialize 0ms, session/new 1m40s, session/prompt 0ms, the second session/prompt 0ms\n";
+    let first = "without a fault: initialize 0ms, session/new 1m40s, session/prompt 2s, the second session/prompt 2s\n";
     assert!(text.starts_with(first), "{text}");
     for part in [
         "\nOWES        cancel/permission-open   owes the reply to session/prompt since the cancel at 1m40s,",
