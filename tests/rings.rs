@@ -26,7 +26,7 @@ const LINES: [(&str, usize); 28] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 10_684),
+    ("cli", 11_080),
     ("conform", 2_300),
     ("drift", 1_749),
     ("evidence", 19_439),

@@ -204,7 +204,7 @@ fn silent(fault: &Fault, ledger: &Ledger, run: &Run) -> (Verdict, String) {
     }
     let why = match asked {
         Some(asked) if ledger.cancelled.is_some_and(|at| at >= asked.since) => {
-            Some(format!("it waits for the reply to {}, which the client cancelled", asked.name()))
+            Some(format!("it waits for the reply to {}, in a turn that the client cancelled", asked.name()))
         }
         Some(asked) if ledger.closed.is_some() => {
             Some(format!("it waits for the reply to {}, which can no longer come", asked.name()))

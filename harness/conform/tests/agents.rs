@@ -28,7 +28,7 @@ mod real {
             "cancel/permission-open",
             Verdict::Owes,
             "owes the reply to session/prompt since the cancel at 1m40s, for ever (a deadlock, proved): it waits for the \
-             reply to session/request_permission, which the client cancelled",
+             reply to session/request_permission, in a turn that the client cancelled",
         ),
         (
             "no-reply-to-unknown",
