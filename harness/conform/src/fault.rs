@@ -134,7 +134,7 @@ impl List<'_> {
     fn asks(&mut self, method: &str, name: &str) -> bool {
         let fits = self.seen.methods.contains(method);
         if !fits {
-            self.unfit.push((name.to_owned(), format!("it never sent {method}")));
+            self.unfit.push((name.to_owned(), "it never made such a request".to_owned()));
         }
         fits
     }
@@ -347,7 +347,7 @@ mod tests {
 
         let (few, unfit) = faults(&Seen::default(), &Setup::default());
         assert!(few.iter().all(|fault| fault.plan.answers.is_none()) && few.len() > 24, "{}", few.len());
-        assert!(unfit.iter().any(|(name, why)| name == "cancel/permission" && why.contains(PERMISSION)));
+        assert!(unfit.iter().any(|(name, why)| name == "cancel/permission" && why == "it never made such a request"));
     }
 
     #[test]

@@ -239,7 +239,7 @@ fn ends(fault: &Fault, step: &Step) -> bool {
     fault.plan.steps.contains(step)
 }
 
-/// What the agent's processes wait for, one for each main thread.
+/// What the agent's processes wait for, one text each.
 fn places(run: &Run) -> Vec<String> {
     let started = run.events.iter().find_map(|event| match &event.what {
         What::Started { client, stdin, stdout } => Some((*client, stdin.as_str(), stdout.as_str())),
@@ -265,16 +265,25 @@ fn places(run: &Run) -> Vec<String> {
         let is_nameless = object.name.contains("anon_inode:");
         (!others.is_empty() && !is_nameless).then(|| format!("{name} of {}", others.join(", ")))
     };
-    let place = |wait: &Wait| {
-        let whom: BTreeSet<String> = wait.objects.iter().filter_map(|thing| object(wait, thing)).collect();
-        let whom: Vec<String> = whom.into_iter().collect();
-        let whom = if whom.is_empty() { "itself alone".to_owned() } else { whom.join(", ") };
-        let limit =
-            wait.deadline.map(|left| format!(", {} more", duration(u64::try_from(left.as_millis()).unwrap_or(0))));
-        in_one_line(&format!("{} in {} waits for {whom}{}", wait.program, wait.call, limit.unwrap_or_default()))
+    let place = |pid: i32| {
+        let of = || waits.iter().filter(move |wait| wait.pid == pid);
+        let seen: BTreeSet<(String, &str)> = of()
+            .flat_map(|wait| wait.objects.iter().filter_map(|thing| Some((object(wait, thing)?, wait.call.as_str()))))
+            .collect();
+        let main = of().next()?;
+        let whom = match seen.is_empty() {
+            true => format!("in {} waits for itself alone", main.call),
+            false => {
+                let whom: Vec<String> = seen.iter().map(|(whom, call)| format!("{whom} ({call})")).collect();
+                format!("waits for {}", whom.join(", "))
+            }
+        };
+        let timer = of().filter_map(|wait| wait.deadline).min();
+        let timer = timer.map(|left| format!("; its next timer is in {}", rehang_words::text::took(left)));
+        Some(in_one_line(&format!("{} {whom}{}", main.program, timer.unwrap_or_default())))
     };
     let main = waits.iter().filter(|wait| wait.pid == wait.tid && wait.pid != client);
-    let mut places: Vec<String> = main.take(PLACES).map(place).collect();
+    let mut places: Vec<String> = main.take(PLACES).filter_map(|wait| place(wait.pid)).collect();
     places.dedup();
     places
 }

@@ -34,7 +34,7 @@ mod real {
             "no-reply-to-unknown",
             "request/unknown",
             Verdict::Owes,
-            "owes the reply to _rehang/unknown since 1m40s, for ever (a deadlock, proved): python3 in read waits for its stdin",
+            "owes the reply to _rehang/unknown since 1m40s, for ever (a deadlock, proved): python3 waits for its stdin (read)",
         ),
         ("prompt-absorbed", "cancel/permission", Verdict::Owes, "owes the reply to the second session/prompt"),
         ("prompt-absorbed", "cancel/and-prompt", Verdict::Owes, "owes the reply to the second session/prompt"),
