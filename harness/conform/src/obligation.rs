@@ -3,6 +3,7 @@
 use crate::client::{Event, What};
 use crate::message::{Answer, Message};
 use crate::script::Expect;
+use rehang_words::text::shown;
 use serde_json::Value;
 
 /// A side of the connection.
@@ -41,11 +42,13 @@ impl Obligation {
 
     /// The request in words: "the second session/prompt".
     pub fn name(&self) -> String {
+        // the agent chooses the names of its own requests
+        let method = shown(&self.method);
         match self.ordinal {
-            1 => self.method.clone(),
-            2 => format!("the second {}", self.method),
-            3 => format!("the third {}", self.method),
-            n => format!("{} no. {n}", self.method),
+            1 => method,
+            2 => format!("the second {method}"),
+            3 => format!("the third {method}"),
+            n => format!("{method} no. {n}"),
         }
     }
 }
@@ -152,5 +155,7 @@ mod tests {
         assert_eq!(names(Side::Agent), ["session/prompt"]);
         assert_eq!(names(Side::Client), ["the second fs/read_text_file"]);
         assert_eq!(ledger.strays, [json!(7)]);
+        let odd = Ledger::of(&[Event { ms: 0, what: What::Heard(request(1, "\u{1b}[2J")) }]);
+        assert_eq!(odd.open(Side::Client).next().map(Obligation::name), Some("\\u{1b}[2J".to_owned()));
     }
 }
