@@ -119,7 +119,10 @@ fn over(fault: &Fault, ledger: &Ledger) -> (Verdict, String) {
     if let Some((ms, code, said)) = &ledger.ended {
         let with = if *code < 0 { format!("by signal {}", -code) } else { format!("with {code}") };
         if let Some(closed) = ledger.closed {
-            return (Verdict::Fine, format!("ends {with} {} after its stdin", duration(ms.saturating_sub(closed))));
+            return (
+                Verdict::Fine,
+                format!("ends {with}, {} after the end of its stdin", duration(ms.saturating_sub(closed))),
+            );
         }
         if !ledger.is_over {
             let said = cut(&in_one_line(said.trim()), QUOTED);
