@@ -10,6 +10,8 @@ pub const CONTROL: &str = "none";
 const LATE_MS: u64 = 600_000;
 /// When a tool runs that was granted a permission, in milliseconds.
 const GRANTED_MS: u64 = 1_000;
+/// A version of the protocol that does not exist.
+const NO_VERSION: u32 = 9_999;
 /// How many requests more than fill a small pipe.
 const FLOOD: usize = 200;
 
@@ -59,7 +61,7 @@ impl Setup {
 }
 
 fn initialized() -> Vec<Step> {
-    vec![Step::Ask(Ask::Initialize(VERSION), Expect::Version), Step::Replies]
+    vec![Step::Ask(Ask::Initialize(VERSION), Expect::Version(VERSION)), Step::Replies]
 }
 
 fn prompt(expect: Expect) -> Step {
@@ -254,8 +256,10 @@ impl List<'_> {
         self.add("reply/stray", about, then_probe(vec![Step::StrayReply]));
         let first =
             |request, expect| ask(request, expect).into_iter().chain(self.setup.hello()).chain(probe()).collect();
-        let (no_hello, version) =
-            (first(Ask::NewSession, Expect::Either), ask(Ask::Initialize(9_999), Expect::Version));
+        let (no_hello, version) = (
+            first(Ask::NewSession, Expect::Either),
+            ask(Ask::Initialize(NO_VERSION), Expect::OtherVersion(NO_VERSION)),
+        );
         self.add_whole("initialize/missing", "sends session/new before initialize", no_hello);
         self.add_whole("initialize/version", "initializes with a version that does not exist", version);
         if self.seen.loads {

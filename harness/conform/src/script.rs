@@ -106,8 +106,10 @@ pub enum Expect {
     Cancelled,
     /// A result: `cancelled`, or any other stop reason if the turn was over first.
     CancelledOrOver,
-    /// A result with a version that the agent does support.
-    Version,
+    /// A result with this version of the protocol.
+    Version(u32),
+    /// A result with another version than this one, which no agent supports.
+    OtherVersion(u32),
 }
 
 /// How the client treats the agent's requests.

@@ -167,7 +167,7 @@ fn wrong(debt: &Obligation) -> Option<String> {
         return Some(format!("answers {name} wrongly: {}", in_one_line(&fault)));
     }
     let due = match (expect, answer) {
-        (Expect::Result | Expect::Version, Answer::Error { .. }) => "a result",
+        (Expect::Result | Expect::Version(_) | Expect::OtherVersion(_), Answer::Error { .. }) => "a result",
         (Expect::CancelledOrOver | Expect::Cancelled, Answer::Error { .. }) => "the stop reason `cancelled`",
         (Expect::Error, Answer::Result(_)) => "an error",
         (Expect::NoMethod, Answer::Error { code, .. }) if *code == NO_METHOD => return None,
@@ -177,8 +177,11 @@ fn wrong(debt: &Obligation) -> Option<String> {
         }
         // a turn that nobody cancelled: what the client hears is the end of another one
         (Expect::Result, Answer::Result(result)) if result["stopReason"] == "cancelled" => "the end of that turn",
-        (Expect::Version, Answer::Result(result)) if result["protocolVersion"] != protocol::VERSION => {
-            "the version that it supports"
+        (Expect::Version(asked), Answer::Result(result)) if result["protocolVersion"] != asked => {
+            "version 1, which rehang speaks"
+        }
+        (Expect::OtherVersion(asked), Answer::Result(result)) if result["protocolVersion"] == asked => {
+            "the latest version that it supports"
         }
         _ => return None,
     };
@@ -289,4 +292,61 @@ fn places(run: &Run) -> Vec<String> {
     let mut places: Vec<String> = main.take(PLACES).filter_map(|wait| place(wait.pid)).collect();
     places.dedup();
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What is wrong with a reply to a request of this method, of which `expect` is right.
+    fn of(method: &str, expect: Expect, answer: Answer) -> String {
+        let (id, method) = (json!(1), method.to_owned());
+        let replies = vec![(5, answer)];
+        let debt = Obligation { by: Side::Agent, id, method, ordinal: 1, since: 0, replies, expect: Some(expect) };
+        wrong(&debt).unwrap_or_default()
+    }
+
+    fn result(result: Value) -> Answer {
+        Answer::Result(result)
+    }
+
+    fn error(code: i64) -> Answer {
+        Answer::Error { code, message: "no".to_owned() }
+    }
+
+    #[test]
+    fn a_reply_is_right_or_it_is_said_what_is_due() {
+        let stop = |reason: &str| result(json!({ "stopReason": reason }));
+        let version = |version: u32| result(json!({ "protocolVersion": version }));
+        for (method, expect, answer) in [
+            ("session/prompt", Expect::Result, stop("end_turn")),
+            ("session/prompt", Expect::Either, error(-1)),
+            ("session/prompt", Expect::Error, error(-1)),
+            ("session/prompt", Expect::Cancelled, stop("cancelled")),
+            ("session/prompt", Expect::CancelledOrOver, stop("end_turn")),
+            ("_x", Expect::NoMethod, error(NO_METHOD)),
+            ("initialize", Expect::Version(1), version(1)),
+            // the latest that it supports
+            ("initialize", Expect::OtherVersion(9_999), version(2)),
+        ] {
+            assert_eq!(of(method, expect, answer), "", "{method} {expect:?}");
+        }
+        for (method, expect, answer, due) in [
+            ("session/prompt", Expect::Result, error(-1), "a result"),
+            ("session/prompt", Expect::Result, stop("cancelled"), "the end of that turn"),
+            ("session/prompt", Expect::Error, stop("end_turn"), "an error"),
+            ("session/prompt", Expect::Cancelled, stop("end_turn"), "the stop reason `cancelled`"),
+            ("session/prompt", Expect::CancelledOrOver, error(-1), "the stop reason `cancelled`"),
+            ("_x", Expect::NoMethod, error(-1), "error -32601"),
+            ("_x", Expect::NoMethod, result(Value::Null), "error -32601"),
+            ("initialize", Expect::Version(1), version(2), "version 1, which rehang speaks"),
+            ("initialize", Expect::OtherVersion(9_999), version(9_999), "the latest version that it supports"),
+        ] {
+            let said = of(method, expect, answer);
+            assert!(said.ends_with(&format!("; due is {due}")), "{method} {expect:?}: {said}");
+        }
+        let wrongly = of("session/new", Expect::Result, result(Value::Null));
+        assert_eq!(wrongly, "answers session/new wrongly: `sessionId` of its result is no text");
+    }
 }

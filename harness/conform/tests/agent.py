@@ -24,7 +24,7 @@ BUGS = {
     "serial": "messages are handled one after the other: a turn blocks the reader",
     "two-replies": "a turn that was cancelled is answered twice",
     "trusts-its-client": "a reply without what it must have ends the turn's thread",
-    "no-session": "session/new is not answered",
+    "not-ready": "initialize is answered a second before a session can be made: session/new is lost",
     "busy": "polls for its permission every minute, without an end",
 }
 BUG = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -34,6 +34,7 @@ ids = itertools.count(1)
 outgoing = queue.Queue()
 waiting = {}
 sessions = {}
+ready = threading.Event()
 
 
 def write(message):
@@ -165,10 +166,11 @@ class Turn(threading.Thread):
 def request(id, method, params):
     session = sessions.get(params.get("sessionId"))
     if method == "initialize":
+        threading.Timer(1, ready.set).start()
         capabilities = {"loadSession": True, "promptCapabilities": {}}
         send({"id": id, "result": {"protocolVersion": 1, "agentCapabilities": capabilities, "authMethods": []}})
     elif method == "session/new":
-        if BUG == "no-session":
+        if BUG == "not-ready" and not ready.is_set():
             return
         if not params.get("cwd"):
             return fail(id, -32602, "cwd is missing")

@@ -51,7 +51,7 @@ mod real {
         ("never-kills", "cancel/terminal", Verdict::Owes, "it waits for the reply to terminal/wait_for_exit"),
         ("two-replies", "cancel/permission", Verdict::Wrong, "answers session/prompt 2 times"),
         ("trusts-its-client", "permission/error", Verdict::Owes, "owes the reply to session/prompt"),
-        ("no-session", "none", Verdict::Owes, "owes the reply to session/new since 0ms, for ever (a deadlock, proved)"),
+        ("not-ready", "none", Verdict::Owes, "owes the reply to session/new since 0ms, for ever (a deadlock, proved)"),
         ("serial", "none", Verdict::Owes, "python3 in futex waits for itself alone"),
     ];
 

@@ -61,7 +61,7 @@ fn what_is_right_is_0_and_what_is_wrong_is_1() {
 
 #[test]
 fn without_a_healthy_conversation_no_fault_is_tried() {
-    let out = rehang(&[], &["no-session"]);
+    let out = rehang(&[], &["not-ready"]);
     let text = said(&out);
     assert!(text.contains("no fault was tried: the healthy conversation has to work first"), "{text}");
     assert_eq!(out.status.code(), Some(3), "{text}");
