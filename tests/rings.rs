@@ -27,7 +27,7 @@ const LINES: [(&str, usize); 28] = [
     ("actors", 1_897),
     ("agents", 1_955),
     ("cli", 11_080),
-    ("conform", 2_372),
+    ("conform", 2_376),
     ("drift", 1_749),
     ("evidence", 19_439),
     ("judge", 8_247),

@@ -259,6 +259,10 @@ fn places(run: &Run) -> Vec<String> {
             return Some("its stdin".to_owned());
         }
         if object.name.ends_with(stdout) && !stdout.is_empty() {
+            // an event loop watches it whether it has something to write or not
+            if !wait.call.contains("write") {
+                return None;
+            }
             return Some("the client to read its stdout".to_owned());
         }
         let others: BTreeSet<&str> =
