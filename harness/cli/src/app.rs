@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, import, list, measure, merge, new, path, record, report,
-    reproduce, run, score, select, show, site, supervise, torture, upstream, warp, why, wrapper,
+    agents, bench, bisect, check, conform, drift, explain, explore, import, list, measure, merge, new, path, record,
+    report, reproduce, run, score, select, show, site, supervise, torture, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::moved;
@@ -65,6 +65,7 @@ enum Command {
     Supervise(supervise::Supervise),
     Warp(warp::Warp),
     Wrapper(wrapper::Wrapper),
+    Conform(conform::Conform),
     /// Run the matrix again and again: one digest a cell.
     #[command(hide = true)]
     Determinism(measure::Determinism),
@@ -164,7 +165,7 @@ fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
 /// The commands by what they are for, as the help shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
-    ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "path", "warp"]),
+    ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "conform", "path", "warp"]),
     ("Write", &["new", "check", "import", "reproduce", "explore", "explain"]),
     ("Releases", &["upstream", "bisect", "agents", "drift", "record", "site"]),
     ("Shell", &["completions", "man", "help"]),
@@ -293,6 +294,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         Command::Path(path) => path.run(&mut out),
         Command::Report(report) => report.run(&mut out),
         Command::Wrapper(wrapper) => wrapper.run(&mut out),
+        Command::Conform(conform) => conform.run(&mut out),
         Command::Warp(_) => Err(CommandError::Fault("warp runs by itself".to_owned())),
         Command::Supervise(_) => Err(CommandError::Fault("supervise runs by itself".to_owned())),
         Command::Determinism(determinism) => determinism.run(&mut out),

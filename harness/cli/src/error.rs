@@ -2,6 +2,7 @@
 //!
 //! Invariant: exit codes are those of [`Code`]; where several hold, the highest.
 
+use rehang_conform::ConformError;
 use rehang_processes::machine;
 use rehang_runner::binaries::BinaryError;
 use rehang_runner::kernel::KernelError;
@@ -86,6 +87,16 @@ impl From<OutputError> for CommandError {
 impl From<UpstreamError> for CommandError {
     fn from(error: UpstreamError) -> CommandError {
         CommandError::Usage(error.to_string())
+    }
+}
+
+impl From<ConformError> for CommandError {
+    fn from(error: ConformError) -> CommandError {
+        match error {
+            ConformError::Start(why) => CommandError::Usage(why),
+            ConformError::Machine(why) => CommandError::Fault(why),
+            ConformError::Io(error) => CommandError::Fault(machine::open(&error)),
+        }
     }
 }
 

@@ -51,6 +51,9 @@ pub fn dispatch() {
     if matches!(args.as_slice(), [_, first] if first == rehang_wrapper::CELL_ARG) {
         std::process::exit(i32::from(rehang_wrapper::cell::main()));
     }
+    if matches!(args.as_slice(), [_, first] if first == rehang_conform::CLIENT_ARG) {
+        std::process::exit(rehang_conform::client::main());
+    }
     if let [_, first, core, fakes] = args.as_slice()
         && first == pool::WORKER_ARG
     {

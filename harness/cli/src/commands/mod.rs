@@ -8,6 +8,7 @@ pub mod bench;
 pub mod bisect;
 pub mod check;
 mod clock;
+pub mod conform;
 pub mod drift;
 pub mod explain;
 pub mod explore;

@@ -4,6 +4,7 @@
 mod accept;
 mod action;
 mod closed;
+mod conform;
 mod edges;
 mod escapes;
 mod fakes;

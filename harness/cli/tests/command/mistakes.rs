@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 63] = [
+const CALLS: [(&[&str], &str); 68] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
@@ -78,6 +78,11 @@ const CALLS: [(&[&str], &str); 63] = [
     (&["wrapper", "--deadline", "0s", "--", "true"], "a day is the default"),
     (&["wrapper", "--deadline", "5", "--", "true"], "write `5s` or `5ms`"),
     (&["wrapper", "nosuchscenario", "--", "sh", "-c", "claude -p go"], "`rehang list --files` names all"),
+    (&["conform"], "for example: rehang conform -- ./my-agent --acp"),
+    (&["conform", "--", "./nosuch.sh"], "give the path of the agent, or a program on PATH"),
+    (&["conform", "--", "./prose.txt"], "chmod +x"),
+    (&["conform", "--until", "5m", "--", "true"], "give at least 1h"),
+    (&["conform", "--model", "cluade", "--", "true"], "did you mean `claude`?"),
 ];
 
 /// The files of the calls: a right one, and copies with one mistake each.

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What is changed in a command that cannot be run as it stands: its text, what takes its place.
-const NARROWED: [(&str, &str); 4] = [
+const NARROWED: [(&str, &str); 5] = [
     ("rehang why 13205", "rehang why $PID --window 10ms"),
     ("rehang wrapper -- ", "rehang wrapper --list benign/text -- "),
+    ("rehang conform -- ", "rehang conform cancel/ -- "),
     ("rehang score", "rehang score Q5 --strategy none"),
     ("--accept", "--accept --stage sim"),
 ];
@@ -51,7 +52,9 @@ fn every_command_of_the_readme_can_be_run() {
     assert!(shell("rehang run hangs/ --accept --stage sim", &path, "").status.success());
     std::fs::write(folder.join("run-agent.sh"), "#!/bin/sh\nexec claude -p \"$1\"\n").expect("a file");
     std::fs::write(folder.join("agent.jsonl"), LOG).expect("a file");
-    assert!(shell("chmod +x run-agent.sh", &path, "").status.success());
+    let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/../conform/tests/agent.py");
+    std::fs::write(folder.join("my-agent"), format!("#!/bin/sh\nexec python3 -B '{agent}'\n")).expect("a file");
+    assert!(shell("chmod +x run-agent.sh my-agent", &path, "").status.success());
     let path = format!("{}:{path}", bin.display());
     let mut waits = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("sleep is there");
     let pid = waits.id().to_string();
