@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 63] = [
+const CALLS: [(&[&str], &str); 64] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
