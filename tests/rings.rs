@@ -38,7 +38,7 @@ const LINES: [(&str, usize); 27] = [
     ("processes", 338),
     ("random-traces", 220),
     ("report", 2_229),
-    ("runner", 3_013),
+    ("runner", 3_039),
     ("scenario", 9_118),
     ("search", 4_932),
     ("stage", 5_264),

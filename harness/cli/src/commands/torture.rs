@@ -8,10 +8,11 @@ use super::{Code, CommandError};
 use clap::Args;
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
-use rehang_runner::pool::{Pool, PoolError};
+use rehang_runner::pool::Pool;
+use rehang_runner::torture::{ask, ask_within};
 use rehang_scenario::text::{counted, took};
 use rehang_scenario::{Span, Stage};
-use rehang_search::torture::{Answer, Breach, Found, Order, Tally, orders};
+use rehang_search::torture::{Breach, Found, Tally, orders};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,8 +22,6 @@ use std::time::{Duration, Instant};
 
 /// How often a line says how far it is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How long one order takes at most, in real time: far longer than any order whose cells come to their ends.
-const CEILING: Duration = Duration::from_secs(120);
 /// How long one finding is made small, in real time. It decides how small a file is, never what is found.
 const SHRINKS: Duration = Duration::from_secs(60);
 /// Findings that are made small and written; all are counted.
@@ -141,21 +140,6 @@ impl Torture {
             out.flush()?;
         }
         Ok(())
-    }
-}
-
-/// Lets a worker play an order. A worker that breaks off or never answers is an internal error, attributed to what it
-/// played.
-pub fn ask(pool: &Pool, order: &Order) -> Answer {
-    pool.submit_within(order, CEILING).unwrap_or_else(|error| Answer::broke_off(order, &error.to_string()))
-}
-
-/// As [`ask`]; `None` if there is no answer within `limit`, which says nothing about the order.
-fn ask_within(pool: &Pool, order: &Order, limit: Duration) -> Option<Answer> {
-    match pool.submit_within(order, limit) {
-        Ok(answer) => Some(answer),
-        Err(PoolError::Late(_)) => None,
-        Err(error) => Some(Answer::broke_off(order, &error.to_string())),
     }
 }
 
