@@ -22,14 +22,15 @@ const BEHIND_SUPERVISE: usize = 28_000;
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 27] = [
+const LINES: [(&str, usize); 28] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 10_684),
+    ("cli", 8_690),
     ("drift", 1_749),
     ("evidence", 19_439),
     ("judge", 8_247),
+    ("lab", 2_122),
     ("live", 5_038),
     ("logs", 12_912),
     ("model-server", 1_843),
