@@ -3,9 +3,9 @@
 //! Invariant: the seeds are fixed, so each run plays the same cells. A failing cell is printed as a scenario file.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang::commands::torture::ask;
 use rehang_runner::kernel::kernel;
 use rehang_runner::pool::{Pool, Workers};
+use rehang_runner::torture::ask;
 use rehang_scenario::{Stage, to_toml};
 use rehang_search::case::NONE;
 use rehang_search::limits::rng;

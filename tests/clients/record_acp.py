@@ -2,8 +2,8 @@
 
     python3 tests/clients/record_acp.py VERSION... [--only NAME]
 
-Each release runs in the sandbox of `rehang record` (`rehang` is taken from PATH), started by this same program, which plays
-the editor there and prints all that goes over the streams. Ids and folders are masked by `rehang record`; lines of stderr are
+Each release runs in the sandbox of `rehang-lab record` (`rehang-lab` is taken from PATH), started by this same program, which plays
+the editor there and prints all that goes over the streams. Ids and folders are masked by `rehang-lab record`; lines of stderr are
 left out. A recording without `EXIT` is of a release that hung.
 """
 import os

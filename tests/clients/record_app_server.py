@@ -2,8 +2,8 @@
 
     python3 tests/clients/record_app_server.py VERSION... [--only NAME...]
 
-Each release runs in the sandbox of `rehang record` (`rehang` is taken from PATH), started by this same program, which plays
-the client there and prints all that goes over the streams. Ids and folders are masked by `rehang record`; lines of stderr are
+Each release runs in the sandbox of `rehang-lab record` (`rehang-lab` is taken from PATH), started by this same program, which plays
+the client there and prints all that goes over the streams. Ids and folders are masked by `rehang-lab record`; lines of stderr are
 left out. 0.45.0 and 0.58.0 also speak an older protocol: their recordings of it are named `old-…`. A recording without `EXIT`
 is of a release that hung.
 """
@@ -54,7 +54,7 @@ outcome = "completed"
 """
 # How the older protocol calls the same decisions.
 DECISIONS = {"accept": "approved", "acceptForSession": "approved_for_session", "decline": "denied", "cancel": "abort"}
-# Instants and numbers that another run has otherwise, and that `rehang record` leaves as they are.
+# Instants and numbers that another run has otherwise, and that `rehang-lab record` leaves as they are.
 MASKS = [(r'"((?:created|updated|recency|started|completed)At)":\d{10}\b', r'"\1":1700000000'),
          (r"sessions/\d+/\d+/\d+/rollout-[\dT-]{19}", "sessions/2023/11/14/rollout-2023-11-14T00-00-00"),
          (r'"(processId|process_id)":"\d+"', r'"\1":"1"'), (r'"(durationMs)":\d+', r'"\1":0'),

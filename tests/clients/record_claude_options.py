@@ -2,7 +2,7 @@
 
     python3 tests/clients/record_claude_options.py VERSION...
 
-Each release runs in the sandbox of `rehang record` (`rehang` is taken from PATH). For the options this same program starts it
+Each release runs in the sandbox of `rehang-lab record` (`rehang-lab` is taken from PATH). For the options this same program starts it
 there once for each, and prints what it said first. A settings file holds one hook, which blocks the prompt and says which file
 it is from; the settings of the user are those of the sandbox's HOME.
 """
@@ -49,7 +49,7 @@ def recorded(version, scenario, agent):
         os.mkdir(f"{folder}/agents")
         open(f"{folder}/agents/claude.toml", "w").write(agent)
         open(f"{folder}/given.toml", "w").write(scenario)
-        command = ["rehang", "record", f"claude@{version}", "given", "--terminal", "null", "--for", "60"]
+        command = ["rehang-lab", "record", f"claude@{version}", "given", "--terminal", "null", "--for", "60"]
         command += ["--scenarios", f"{folder}/given.toml", "--agents", f"{folder}/agents", "--out", f"{folder}/out"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:

@@ -1,6 +1,6 @@
 """What the recorders of agents that speak JSON over stdin and stdout have in common: record_acp.py, record_app_server.py.
 
-A recorder runs twice: as itself, and, with this file, in the sandbox of `rehang record`, where it starts the release, is its
+A recorder runs twice: as itself, and, with this file, in the sandbox of `rehang-lab record`, where it starts the release, is its
 peer, and prints all that goes over the streams.
 """
 import glob
@@ -79,7 +79,7 @@ def record(release, agent_file, scenario, own=None):
         os.mkdir(f"{folder}/agents")
         agent = release.partition("@")[0]
         open(f"{folder}/agents/{agent}.toml", "w").write(agent_file)
-        command = ["rehang", "record", release, scenario, "--terminal", "null", "--for", "60"]
+        command = ["rehang-lab", "record", release, scenario, "--terminal", "null", "--for", "60"]
         if own:
             open(f"{folder}/{scenario}.toml", "w").write(own)
             command += ["--scenarios", f"{folder}/{scenario}.toml"]

@@ -85,15 +85,19 @@ fn inside(page: &str) -> String {
 
 /// The help of every command, a section each.
 fn help(sh: &Shell) -> xshell::Result<String> {
-    let rehang = tools::built(sh, Profile::Dev)?;
-    let of = |command: &[&str]| -> xshell::Result<String> {
-        let text = cmd!(sh, "{rehang} {command...} --help").env("COLUMNS", "90").quiet().read()?;
-        Ok(format!("```text\n{}\n```\n", text.trim_end()))
-    };
-    let all = of(&[])?;
-    let mut page = format!("# Every command's help\n\nMade of `rehang COMMAND --help`.\n\n{all}");
-    for name in commands(&all) {
-        page.push_str(&format!("\n## rehang {name}\n\n{}", of(&[name])?));
+    let mut page =
+        "# Every command's help\n\nMade of `rehang COMMAND --help` and `rehang-lab COMMAND --help`.\n".to_owned();
+    for program in [tools::REHANG, tools::LAB] {
+        let built = tools::built(sh, program, Profile::Dev)?;
+        let of = |command: &[&str]| -> xshell::Result<String> {
+            let text = cmd!(sh, "{built} {command...} --help").env("COLUMNS", "90").quiet().read()?;
+            Ok(format!("```text\n{}\n```\n", text.trim_end()))
+        };
+        let all = of(&[])?;
+        page.push_str(&format!("\n{all}"));
+        for name in commands(&all) {
+            page.push_str(&format!("\n## {program} {name}\n\n{}", of(&[name])?));
+        }
     }
     Ok(page)
 }

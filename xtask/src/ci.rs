@@ -21,7 +21,7 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     }
     cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?;
     cmd!(sh, "cargo test --workspace --no-run").run()?;
-    let rehang = tools::built(sh, Profile::Dev)?;
+    let rehang = tools::built(sh, tools::REHANG, Profile::Dev)?;
     // one after the other: some tests play what spins, and others what must not be held up for long
     // the tests share traces, as `rehang run` does: here each cell is run
     println!("$ rehang run --stage both --no-share");
@@ -50,15 +50,20 @@ fn first_orders(sh: &Shell, rehang: &Path) -> xshell::Result<u8> {
     Ok(code)
 }
 
-/// The first package of the command and its fakes that the tests need with other features, and so with everything above it
-/// once more.
+/// The first package of a program and its fakes that the tests need with other features, and so with everything above it once
+/// more.
 fn built_twice(sh: &Shell) -> xshell::Result<Option<String>> {
     let packages = |args: &[&str]| -> xshell::Result<BTreeSet<String>> {
         let format = "{p} {f}";
         let tree = cmd!(sh, "cargo tree --prefix none --format {format} {args...}").quiet().read()?;
         Ok(tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
     };
-    let command = packages(&["--package", "rehang", "--package", "rehang-fakes", "--edges", "normal,build"])?;
     let tests = packages(&["--workspace", "--edges", "normal,build,dev"])?;
-    Ok(command.difference(&tests).next().cloned())
+    for program in [tools::REHANG, tools::LAB] {
+        let program = packages(&["--package", program, "--package", "rehang-fakes", "--edges", "normal,build"])?;
+        if let Some(package) = program.difference(&tests).next() {
+            return Ok(Some(package.clone()));
+        }
+    }
+    Ok(None)
 }

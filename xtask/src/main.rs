@@ -1,7 +1,7 @@
 //! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`,
 //! `supervise-real`, `pictures`, `book`, `dist`, `ci`.
 //!
-//! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
+//! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls `rehang` or `rehang-lab`.
 
 mod book;
 mod chromium;
@@ -19,7 +19,7 @@ mod why;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use tools::Profile;
+use tools::{LAB, Profile, REHANG};
 use xshell::{Shell, cmd};
 
 /// The repository's own commands.
@@ -42,14 +42,14 @@ enum Command {
     },
     /// Measures what the design gives budgets for, and prints both.
     ///
-    /// It measures what people download, which takes 10 to 20 minutes to build: twice, with the matrix between.
+    /// It measures `rehang-lab`, built as what people download, which takes 10 to 20 minutes: twice, with the matrix between.
     ///
     /// Example: `cargo xtask bench polls matrix`
     Bench {
         /// The same work on rehang's simulation and on others (tokio paused, madsim, a bare queue) instead.
         #[arg(long)]
         peers: bool,
-        /// Further arguments of `rehang bench`.
+        /// Further arguments of `rehang-lab bench`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
@@ -57,7 +57,7 @@ enum Command {
     ///
     /// Example: `cargo xtask drift opencode@1.18.33`
     Drift {
-        /// Further arguments of `rehang drift`: releases, scenarios and flags.
+        /// Further arguments of `rehang-lab drift`: releases, scenarios and flags.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
@@ -85,14 +85,9 @@ enum Command {
     ///
     /// Example: `cargo xtask fuzz scenario --runs 1000000 --seed 1`
     Fuzz {
-        /// What to feed: `scenario`, or an importer: `import-claude`, `import-opencode-events`, …
-        target: String,
-        /// How many inputs.
-        #[arg(long, default_value_t = 100_000)]
-        runs: u64,
-        /// The seed of the inputs.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
+        /// Arguments of `rehang-lab fuzz`: what to feed, and flags.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        rest: Vec<String>,
     },
     /// Tries to break what rehang claims: hostile scenarios on sim and in lockstep, and every proof checked.
     ///
@@ -104,15 +99,15 @@ enum Command {
         /// The seed of the scenarios.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Further arguments of `rehang torture`.
+        /// Further arguments of `rehang-lab torture`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
     /// Runs the whole matrix again and again, with other job counts and beside busy loops: one digest a cell.
     Determinism {
-        /// How many runs.
-        #[arg(long, default_value_t = 20)]
-        runs: u32,
+        /// Further arguments of `rehang-lab determinism`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
     },
     /// Makes a hang happen again, small: from a log, a process, or a scenario file.
     ///
@@ -210,25 +205,19 @@ fn run(args: &Args) -> xshell::Result<u8> {
     let sh = Shell::new()?;
     sh.change_dir(tools::root());
     match &args.command {
-        Command::Scenarios { rest } => tools::rehang(&sh, &["run", "--stage", "both"], rest, Profile::Dev),
+        Command::Scenarios { rest } => tools::run(&sh, REHANG, &["run", "--stage", "both"], rest, Profile::Dev),
         Command::Bench { peers: true, .. } => tools::peers(&sh),
-        Command::Bench { rest, .. } => tools::rehang(&sh, &["bench"], rest, Profile::Shipped),
-        Command::Drift { rest } => tools::rehang(&sh, &["drift"], rest, Profile::Dev),
+        Command::Bench { rest, .. } => tools::run(&sh, LAB, &["bench"], rest, Profile::Shipped),
+        Command::Drift { rest } => tools::run(&sh, LAB, &["drift"], rest, Profile::Dev),
         Command::Mutate { filter } => mutate::mutate(&sh, filter.as_deref()),
         Command::Mutants { crates, sample, seed } => mutants::mutants(&sh, crates, *sample, *seed),
-        Command::Fuzz { target, runs, seed } => {
-            let (runs, seed) = (runs.to_string(), seed.to_string());
-            tools::rehang(&sh, &["fuzz", target, "--runs", &runs, "--seed", &seed], &[], Profile::Release)
-        }
+        Command::Fuzz { rest } => tools::run(&sh, LAB, &["fuzz"], rest, Profile::Release),
         Command::Torture { how_long, seed, rest } => {
             let seed = seed.to_string();
-            tools::rehang(&sh, &["torture", "--for", how_long, "--seed", &seed], rest, Profile::Release)
+            tools::run(&sh, LAB, &["torture", "--for", how_long, "--seed", &seed], rest, Profile::Release)
         }
-        Command::Determinism { runs } => {
-            let runs = runs.to_string();
-            tools::rehang(&sh, &["determinism", "--runs", &runs], &[], Profile::Dev)
-        }
-        Command::Reproduce { rest } => tools::rehang(&sh, &["reproduce"], rest, Profile::Dev),
+        Command::Determinism { rest } => tools::run(&sh, LAB, &["determinism"], rest, Profile::Dev),
+        Command::Reproduce { rest } => tools::run(&sh, REHANG, &["reproduce"], rest, Profile::Dev),
         Command::Clients { filter, fresh, rows, check } => {
             let wish = clients::Wish { fresh: *fresh, rows: *rows, check: *check, filter: filter.as_deref() };
             clients::clients(&sh, &wish)

@@ -92,7 +92,7 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     let hostile = folder.join("hostile.toml");
     sh.write_file(&hostile, self::hostile())?;
     let hostile = hostile.display().to_string();
-    let rehang = tools::built(sh, Profile::Dev)?;
+    let rehang = tools::built(sh, tools::REHANG, Profile::Dev)?;
     // these reports are not the user's last one
     let cache = folder.join("cache");
     let broken = folder.join(BROKEN);
@@ -134,7 +134,7 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
             println!("pictures: `rehang {}` says {code}; its report is looked at all the same", command[0]);
         }
     }
-    pages::make(sh, &rehang, folder)?;
+    pages::make(sh, folder)?;
     Ok(folder.to_owned())
 }
 

@@ -26,11 +26,11 @@ pub struct Shipped {
 }
 
 impl Shipped {
-    /// Builds it.
+    /// Builds a program.
     ///
     /// # Errors
     /// It does not build, or cannot play the matrix.
-    pub fn build(sh: &Shell) -> xshell::Result<Shipped> {
+    pub fn build(sh: &Shell, program: &str) -> xshell::Result<Shipped> {
         let target = host(sh)?;
         let flags = match profile(sh, &target)? {
             Some(profile) => flag("-Cprofile-use=", &profile),
@@ -42,10 +42,10 @@ impl Shipped {
                 OsString::new()
             }
         };
-        let binary = binary(&tools::target(), &target);
+        let binary = binary(&tools::target(), &target, program);
         let built = Shipped { target, binary, flags };
         let _env = built.variables().map(|(name, value)| sh.push_env(name, value));
-        cmd!(sh, "cargo build --locked --profile {PROFILE} --package rehang").quiet().run()?;
+        cmd!(sh, "cargo build --locked --profile {PROFILE} --package {program}").quiet().run()?;
         Ok(built)
     }
 
@@ -72,7 +72,7 @@ fn profile(sh: &Shell, target: &str) -> xshell::Result<Option<PathBuf>> {
         .map(|(name, value)| sh.push_env(name, value));
         eprintln!("first built to count what it does, then by the counts");
         cmd!(sh, "cargo build --locked --profile {PROFILE} --package rehang").quiet().run()?;
-        binary(&folder, target)
+        binary(&folder, target, tools::REHANG)
     };
     if is_newer(&profile, &counting) {
         return Ok(Some(profile));
@@ -112,8 +112,8 @@ fn is_newer(file: &Path, other: &Path) -> bool {
     time(file).is_some_and(|file| time(other).is_some_and(|other| file > other))
 }
 
-fn binary(folder: &Path, target: &str) -> PathBuf {
-    folder.join(target).join(PROFILE).join("rehang")
+fn binary(folder: &Path, target: &str, program: &str) -> PathBuf {
+    folder.join(target).join(PROFILE).join(program)
 }
 
 /// The platform that is built for: this machine's.

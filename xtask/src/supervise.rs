@@ -29,7 +29,7 @@ const DEADLINE: &str = "120";
 
 /// Runs each; returns 1 if one was not ended as expected.
 pub fn real(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
-    let rehang = tools::built(sh, Profile::Dev)?;
+    let rehang = tools::built(sh, tools::REHANG, Profile::Dev)?;
     let mut code = 0;
     for (release, scenario, terminal, cause) in HANGS {
         if filter.is_some_and(|filter| ![release, scenario].iter().any(|word| word.contains(filter))) {

@@ -1,5 +1,5 @@
-//! What several commands need: the root of the repository, a copy of it, and the `rehang` binary, built together with its
-//! fakes.
+//! What several commands need: the root of the repository, a copy of it, and the programs `rehang` and `rehang-lab`, each
+//! built together with the fakes.
 
 use crate::shipped::Shipped;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(&here).to_owned()
 }
 
-/// How `rehang` is built.
+/// How a program is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// Soon.
@@ -23,22 +23,27 @@ pub enum Profile {
     Shipped,
 }
 
-/// Builds `rehang` and its fakes and runs it; returns its exit code.
-pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], profile: Profile) -> xshell::Result<u8> {
-    let rehang = built(sh, profile)?;
-    let output = cmd!(sh, "{rehang} {args...} {rest...}").quiet().ignore_status();
+/// What runs cells, why, supervise and real releases.
+pub const REHANG: &str = "rehang";
+/// What records, compares, measures and makes the site.
+pub const LAB: &str = "rehang-lab";
+
+/// Builds a program and its fakes and runs it; returns its exit code.
+pub fn run(sh: &Shell, program: &str, args: &[&str], rest: &[String], profile: Profile) -> xshell::Result<u8> {
+    let program = built(sh, program, profile)?;
+    let output = cmd!(sh, "{program} {args...} {rest...}").quiet().ignore_status();
     Ok(code(std::process::Command::from(output).status()))
 }
 
-/// Builds `rehang` and its fakes; returns where it is.
-pub fn built(sh: &Shell, profile: Profile) -> xshell::Result<PathBuf> {
+/// Builds a program and its fakes; returns where it is.
+pub fn built(sh: &Shell, program: &str, profile: Profile) -> xshell::Result<PathBuf> {
     let (flags, folder): (&[&str], _) = match profile {
         Profile::Dev => (&["--quiet"], "debug"),
         Profile::Release => (&["--quiet", "--release"], "release"),
-        Profile::Shipped => return Ok(Shipped::build(sh)?.binary),
+        Profile::Shipped => return Ok(Shipped::build(sh, program)?.binary),
     };
-    cmd!(sh, "cargo build {flags...} --package rehang --package rehang-fakes").quiet().run()?;
-    Ok(target().join(folder).join("rehang"))
+    cmd!(sh, "cargo build {flags...} --package {program} --package rehang-fakes").quiet().run()?;
+    Ok(target().join(folder).join(program))
 }
 
 /// Builds the comparison with rehang's peers, a package of its own with a lock of its own, and runs it.

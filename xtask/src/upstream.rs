@@ -59,12 +59,12 @@ const RESULTS: &str = "UPSTREAM.ndjson";
 /// Runs `rehang upstream`; without arguments, the newest release of each agent, compared with the table's rows.
 pub fn upstream(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
     if !rest.is_empty() {
-        return tools::rehang(sh, &["upstream"], rest, Profile::Dev);
+        return tools::run(sh, tools::REHANG, &["upstream"], rest, Profile::Dev);
     }
     let mut args = vec!["upstream"];
     args.extend(NEWEST);
     args.extend(["--baseline", RESULTS]);
-    tools::rehang(sh, &args, &[], Profile::Dev)
+    tools::run(sh, tools::REHANG, &args, &[], Profile::Dev)
 }
 
 /// Continues to fill `UPSTREAM.md` from where it was.
@@ -72,5 +72,5 @@ pub fn table(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
     let mut args = vec!["upstream"];
     args.extend(TABLE);
     args.extend(["--results", RESULTS, "--table", "UPSTREAM.md"]);
-    tools::rehang(sh, &args, rest, Profile::Dev)
+    tools::run(sh, tools::REHANG, &args, rest, Profile::Dev)
 }

@@ -26,7 +26,7 @@ const HANGS: [(&str, &str, &str, u32, &str); 6] = [
 
 /// Asks `times` times about each; returns 1 if something else was reported.
 pub fn real(sh: &Shell, filter: Option<&str>, times: u32) -> xshell::Result<u8> {
-    let rehang = tools::built(sh, Profile::Dev)?;
+    let rehang = tools::built(sh, tools::REHANG, Profile::Dev)?;
     let times = times.max(1) as usize;
     let mut code = 0;
     for (release, scenario, terminal, seconds, right) in HANGS {

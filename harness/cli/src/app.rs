@@ -1,15 +1,16 @@
 //! The commands of `rehang`, and which module runs each.
 //!
-//! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
+//! Invariant: every way out of the command is an exit code of [`crate::error::Code`], but those of `supervise` and `warp`.
 
 use crate::commands::{
-    agents, bench, bisect, check, conform, drift, explain, explore, import, list, measure, merge, new, path, record,
-    report, reproduce, run, score, select, show, site, supervise, torture, upstream, warp, why, wrapper,
+    agents, bisect, check, conform, explain, explore, import, list, merge, new, path, report, reproduce, run, score,
+    select, show, supervise, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::moved;
-use crate::terminal::{self, Said};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use crate::program::{self, Program};
+use crate::terminal::Said;
+use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -27,7 +28,7 @@ use std::process::ExitCode;
   rehang check my-hang.toml                      all errors of a file
   rehang upstream opencode@latest                which scenarios the newest release hangs in
   rehang why 4711                                why a process on this machine does not move")]
-struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -55,28 +56,14 @@ enum Command {
     Path(path::Path),
     Report(report::Report),
     Upstream(upstream::Upstream),
-    Site(site::Site),
     Bisect(bisect::Bisect),
     Agents(agents::Agents),
-    Drift(drift::Drift),
-    Record(record::Record),
     Why(why::Why),
     Explain(explain::Explain),
     Supervise(supervise::Supervise),
     Warp(warp::Warp),
     Wrapper(wrapper::Wrapper),
     Conform(conform::Conform),
-    /// Run the matrix again and again: one digest a cell.
-    #[command(hide = true)]
-    Determinism(measure::Determinism),
-    /// Measure what the design gives budgets for.
-    #[command(hide = true)]
-    Bench(bench::Bench),
-    /// Feed random input to a parser.
-    #[command(hide = true)]
-    Fuzz(measure::Fuzz),
-    #[command(hide = true)]
-    Torture(torture::Torture),
     /// Print the manual page, or write those of all commands into a folder.
     ///
     /// Example: `rehang man --dir ~/.local/share/man/man1`, then `man rehang-why`.
@@ -104,8 +91,6 @@ impl Command {
             Command::List(list) => &mut list.select,
             Command::Show(show) => &mut show.select,
             Command::Score(score) => &mut score.select,
-            Command::Site(site) => &mut site.select,
-            Command::Determinism(determinism) => &mut determinism.select,
             _ => return None,
         })
     }
@@ -114,97 +99,63 @@ impl Command {
 /// The whole command: plays a fake or a worker if it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
-    if let Some(text) = moved::moved(std::env::args_os().skip(1)) {
-        complain!("{text}");
-        return ExitCode::from(Code::Usage as u8);
-    }
-    let mut face = fitted(grouped(Args::command()), terminal::width(terminal::REPORT).min(terminal::REPORT));
-    let read = face.try_get_matches_from_mut(std::env::args_os());
-    let args = read.and_then(|mut read| Args::from_arg_matches_mut(&mut read).map_err(|error| error.format(&mut face)));
-    let args = match args {
-        Ok(args) => args,
-        Err(error) if error.use_stderr() => return refused(&error, &face),
-        Err(error) => error.exit(),
-    };
-    let command = match args.command {
-        // its exit codes are its command's
-        Command::Supervise(supervise) => return supervise.run(),
-        Command::Warp(warp) => return warp.run(),
-        command => command,
-    };
-    match self::command(command) {
-        Ok(code) => ExitCode::from(code as u8),
-        Err(error) => {
-            complain!("error: {error}");
-            ExitCode::from(error.code() as u8)
+    match moved::moved(std::env::args_os().skip(1)) {
+        Some(text) => {
+            complain!("{text}");
+            Code::Usage.into()
         }
+        None => program::main::<Args>(),
     }
 }
 
-/// Says what is wrong with the arguments, in a few lines; of one that is missing, with an example.
-fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
-    let text = error.render().ansi().to_string();
-    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.contains("For more information")) {
-        complain!("{line}");
-    }
-    let name = std::env::args_os().nth(1).unwrap_or_default().to_string_lossy().into_owned();
-    let examples = face.find_subcommand(&name).and_then(|command| command.get_after_help()).map(ToString::to_string);
-    let example = examples.as_deref().unwrap_or_default().lines().find(|line| line.starts_with("  rehang "));
-    match (error.kind(), example) {
-        (clap::error::ErrorKind::MissingRequiredArgument, Some(example)) => {
-            complain!("for example: {}", example.trim().split("   ").next().unwrap_or_default());
+impl Program for Args {
+    const GROUPS: &[(&str, &[&str])] = &[
+        ("Hung now", &["why", "supervise"]),
+        ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "conform", "path", "warp"]),
+        ("Write", &["new", "check", "import", "reproduce", "explore", "explain"]),
+        ("Releases", &["upstream", "bisect", "agents"]),
+        ("Shell", &["completions", "man", "help"]),
+    ];
+
+    fn run(mut self) -> Result<ExitCode, CommandError> {
+        if let Some(select) = self.command.select() {
+            select.take_paths()?;
         }
-        _ if face.find_subcommand(&name).is_some() => {
-            complain!("`rehang {name} --help` has all options, with examples")
-        }
-        _ => complain!("`rehang --help` has all commands"),
-    }
-    ExitCode::from(Code::Usage as u8)
-}
-
-/// The commands by what they are for, as the help shows them.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Hung now", &["why", "supervise"]),
-    ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "conform", "path", "warp"]),
-    ("Write", &["new", "check", "import", "reproduce", "explore", "explain"]),
-    ("Releases", &["upstream", "bisect", "agents", "drift", "record", "site"]),
-    ("Shell", &["completions", "man", "help"]),
-];
-
-/// The command with its commands shown in groups.
-fn grouped(mut command: clap::Command) -> clap::Command {
-    command.build();
-    let about = |name: &str| command.find_subcommand(name).and_then(|c| c.get_about()).map(ToString::to_string);
-    let line = |name: &&str| format!("  {name:<12} {}\n", about(name).unwrap_or_default());
-    let group = |(title, names): &(&str, &[&str])| format!("{title}:\n{}", names.iter().map(line).collect::<String>());
-    let groups = GROUPS.iter().map(group).collect::<Vec<_>>().join("\n");
-    command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\nOptions:\n{{options}}{{after-help}}"
-    ))
-}
-
-/// The command with the examples of its help fit for `width` columns: if one is wider, the explanation of each goes
-/// below it. A command itself is not broken.
-fn fitted(command: clap::Command, width: usize) -> clap::Command {
-    let command = command.term_width(width).mut_subcommands(|command| fitted(command, width));
-    let Some(help) = command.get_after_help().map(ToString::to_string) else { return command };
-    if help.lines().all(|line| line.chars().count() <= width) {
-        return command;
-    }
-    let mut lines = String::new();
-    for line in help.lines() {
-        let text = line.trim_start();
-        let indent = &line[..line.len() - text.len()];
-        match text.split_once("  ").filter(|_| !indent.is_empty()) {
-            Some((example, said)) => {
-                lines.push_str(&format!("{indent}{example}\n"));
-                lines.push_str(&terminal::hanging("      ", said.trim_start(), width));
+        let out = &mut Said(anstream::stdout());
+        let code = match self.command {
+            // their exit codes are their commands'
+            Command::Supervise(supervise) => return Ok(supervise.run()),
+            Command::Warp(warp) => return Ok(warp.run()),
+            Command::Run(run) => run.run(),
+            Command::Merge(merge) => merge.run(out),
+            Command::List(list) => list.run(out),
+            Command::Show(show) => show.run(out),
+            Command::New(new) => new.run(out),
+            Command::Check(check) => check.run(out),
+            Command::Explore(explore) => explore.run(out),
+            Command::Import(import) => import.run(out),
+            Command::Reproduce(reproduce) => reproduce.run(out),
+            Command::Man { dir } => man(dir.as_deref(), out),
+            Command::Score(score) => score.run(out),
+            Command::Upstream(upstream) => upstream.run(out),
+            Command::Bisect(bisect) => bisect.run(out),
+            Command::Agents(agents) => agents.run(out),
+            Command::Path(path) => path.run(out),
+            Command::Report(report) => report.run(out),
+            Command::Wrapper(wrapper) => wrapper.run(out),
+            Command::Conform(conform) => conform.run(out),
+            Command::Why(why) => why.run(out),
+            Command::Explain(explain) => explain.run(out),
+            Command::Completions { shell } => {
+                // it panics if it cannot write
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut completed(Args::command()), "rehang", &mut script);
+                out.write_all(&script)?;
+                Ok(Code::Expected)
             }
-            None if text.starts_with("rehang ") || text.is_empty() => lines.push_str(&format!("{line}\n")),
-            None => lines.push_str(&terminal::hanging(indent, text, width)),
-        }
+        };
+        Ok(code?.into())
     }
-    command.after_help(lines.trim_end().to_owned())
 }
 
 /// The command as completions offer it: nothing that is hidden, and the names of what there is where one is asked for.
@@ -242,7 +193,7 @@ fn offered(command: clap::Command, words: &[(&str, Vec<String>)]) -> clap::Comma
             None => arg.clone(),
         });
     }
-    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+    for below in command.get_subcommands() {
         shown = shown.subcommand(offered(below.clone(), words));
     }
     shown
@@ -259,63 +210,6 @@ fn man(dir: Option<&std::path::Path>, out: &mut dyn Write) -> Result<Code, Comma
     Ok(Code::Expected)
 }
 
-fn command(mut command: Command) -> Result<Code, CommandError> {
-    if let Some(select) = command.select() {
-        select.take_paths()?;
-    }
-    let mut out = Said(anstream::stdout().lock());
-    match command {
-        Command::Run(run) => {
-            drop(out);
-            run.run()
-        }
-        Command::Merge(merge) => merge.run(&mut out),
-        Command::List(list) => list.run(&mut out),
-        Command::Show(show) => show.run(&mut out),
-        Command::New(new) => new.run(&mut out),
-        Command::Check(check) => check.run(&mut out),
-        Command::Explore(explore) => {
-            drop(out);
-            explore.run(&mut Said(anstream::stdout()))
-        }
-        Command::Import(import) => import.run(&mut out),
-        Command::Reproduce(reproduce) => {
-            drop(out);
-            reproduce.run(&mut Said(anstream::stdout()))
-        }
-        Command::Man { dir } => man(dir.as_deref(), &mut out),
-        Command::Score(score) => score.run(&mut out),
-        Command::Upstream(upstream) => upstream.run(&mut out),
-        Command::Site(site) => site.run(&mut out),
-        Command::Bisect(bisect) => bisect.run(&mut out),
-        Command::Drift(drift) => drift.run(&mut out),
-        Command::Record(record) => record.run(&mut out),
-        Command::Agents(agents) => agents.run(&mut out),
-        Command::Path(path) => path.run(&mut out),
-        Command::Report(report) => report.run(&mut out),
-        Command::Wrapper(wrapper) => wrapper.run(&mut out),
-        Command::Conform(conform) => conform.run(&mut out),
-        Command::Warp(_) => Err(CommandError::Fault("warp runs by itself".to_owned())),
-        Command::Supervise(_) => Err(CommandError::Fault("supervise runs by itself".to_owned())),
-        Command::Determinism(determinism) => determinism.run(&mut out),
-        Command::Bench(bench) => bench.run(&mut out),
-        Command::Why(why) => why.run(&mut out),
-        Command::Explain(explain) => explain.run(&mut out),
-        Command::Fuzz(fuzz) => fuzz.run(&mut out),
-        Command::Torture(torture) => {
-            drop(out);
-            torture.run(&mut Said(anstream::stdout()))
-        }
-        Command::Completions { shell } => {
-            // it panics if it cannot write
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut completed(Args::command()), "rehang", &mut script);
-            out.write_all(&script)?;
-            Ok(Code::Expected)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,98 +221,9 @@ mod tests {
         }
     }
 
-    /// The command lines of a page: lines of code, and code in a line, that begin with `rehang`.
-    fn command_lines(page: &str) -> Vec<&str> {
-        let (mut lines, mut fenced) = (Vec::new(), false);
-        for line in page.lines() {
-            fenced ^= line.starts_with("```");
-            if fenced || line.starts_with("    ") {
-                lines.push(line.trim_start());
-            } else {
-                lines.extend(line.split('`').skip(1).step_by(2));
-            }
-        }
-        lines.retain(|line| line.starts_with("rehang "));
-        lines
-    }
-
-    #[test]
-    fn every_command_of_the_readme_and_the_book_is_one() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-        let (mut wrong, mut count) = (Vec::new(), 0);
-        for path in docs.chain([root.join("README.md")]) {
-            let page = std::fs::read_to_string(&path).unwrap();
-            for line in command_lines(&page) {
-                let command = line.split(" > ").next().and_then(|line| line.split(" | ").next()).unwrap_or(line);
-                let words = shlex::split(command).unwrap_or_default();
-                // a placeholder cannot be read
-                let stands = |word: &String| word.contains('…') || word.chars().all(|c| c.is_ascii_uppercase());
-                if words.iter().any(stands) {
-                    continue;
-                }
-                count += 1;
-                let is_name = words.len() == 2;
-                if let Err(error) = Args::try_parse_from(&words)
-                    && error.use_stderr()
-                    && !(is_name && error.kind() == clap::error::ErrorKind::MissingRequiredArgument)
-                {
-                    let why = error.to_string();
-                    wrong.push(format!("{}: {line}: {}", path.display(), why.lines().next().unwrap_or_default()));
-                }
-            }
-        }
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        assert!(count > 60, "only {count} commands were found");
-    }
-
-    #[test]
-    fn what_has_moved_is_no_command_and_is_where_it_is_said_to_be() {
-        let command = Args::command();
-        let all = shown(&command);
-        let all: Vec<String> = all.iter().map(|command| (**command).clone().render_long_help().to_string()).collect();
-        for (old, new) in moved::MOVED {
-            assert!(command.find_subcommand(old).is_none(), "{old} is still a command");
-            // with its value, if the option takes one
-            let words = ["rehang"].into_iter().chain(new.split(' '));
-            let bare = Args::try_parse_from(words.clone()).is_ok();
-            let others = [&["x"][..], &["x", "--strategy", "guard", "--param", "quiet"]];
-            assert!(
-                bare || others
-                    .iter()
-                    .any(|more| Args::try_parse_from(words.clone().chain(more.iter().copied())).is_ok()),
-                "{new}"
-            );
-            let told = |args: &[&str]| moved::moved(args.iter().map(|&arg| arg.into()));
-            let text = format!("`rehang {old}` is now `rehang {new}`");
-            assert_eq!(told(&[old, "x"]), Some(text.clone()));
-            assert_eq!(told(&["help", old]), Some(text));
-            assert_eq!(told(&["list", old]), None);
-            let no_text = std::os::unix::ffi::OsStringExt::from_vec(b"\xff".to_vec());
-            assert_eq!(moved::moved([no_text, old.into()].into_iter()), None, "a word may be no text");
-            let named = format!("rehang {old}");
-            assert!(!all.iter().any(|help| help.contains(&named)), "a help names {named}");
-        }
-    }
-
-    #[test]
-    fn every_command_is_in_one_group() {
-        let mut command = Args::command();
-        command.build();
-        let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-        let mut shown: Vec<&str> = shown.collect();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        shown.sort_unstable();
-        grouped.sort_unstable();
-        assert_eq!(shown, grouped);
-        let wide = grouped.iter().filter_map(|name| Some(command.find_subcommand(name)?.get_about()?.to_string()));
-        let wide: Vec<String> = wide.filter(|about| about.chars().count() > 86).collect();
-        assert_eq!(wide, [""; 0], "wider than a line of the help");
-    }
-
     /// All commands that are shown, with those below them.
     fn shown(command: &clap::Command) -> Vec<&clap::Command> {
-        let below = command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+        let below = command.get_subcommands().filter(|command| command.get_name() != "help");
         std::iter::once(command).chain(below.flat_map(shown)).collect()
     }
 
@@ -460,7 +265,7 @@ mod tests {
         for word in ["question/row-diff", "idle@f54b32f", "tty-background", "supervise", "--last-failed"] {
             assert!(script.contains(word), "{word} is missing");
         }
-        for word in ["torture", "fuzz", "determinism", "bench", "--begin", "--pace"] {
+        for word in ["--begin", "--pace"] {
             assert!(!script.contains(word), "{word} is offered");
         }
     }
@@ -469,31 +274,6 @@ mod tests {
     fn what_is_ours_alone_is_never_suggested() {
         let error = refused(&["rehang", "bogus"]);
         assert!(error.contains("unrecognized subcommand 'bogus'") && !error.contains("__"), "{error}");
-    }
-
-    #[test]
-    fn the_examples_of_every_help_keep_to_the_terminal() {
-        fn all(command: &clap::Command, width: usize, shown: &mut usize) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            for line in help.lines() {
-                // a command alone in its line is left as it is
-                let alone = line.starts_with("  rehang ") && !line.trim_start().contains("  ");
-                assert!(line.chars().count() <= width || alone, "{}: {line}", command.get_name());
-                *shown += 1;
-            }
-            command.get_subcommands().for_each(|command| all(command, width, shown));
-        }
-        for width in [60, 80, 100] {
-            let mut shown = 0;
-            all(&fitted(Args::command(), width), width, &mut shown);
-            assert!(shown > 20, "{shown}");
-        }
-        let narrow = fitted(Args::command(), 80);
-        let examples = narrow.get_after_help().map(ToString::to_string).unwrap_or_default();
-        assert!(
-            examples.contains("  rehang run\n      every scenario under every strategy, in lockstep\n"),
-            "{examples}"
-        );
     }
 
     #[test]

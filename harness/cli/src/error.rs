@@ -11,6 +11,7 @@ use rehang_runner::pool::PoolError;
 use rehang_search::CaseError;
 use rehang_upstream::error::UpstreamError;
 use rehang_wrapper::WrapperError;
+use std::process::ExitCode;
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,12 @@ pub enum Code {
     LeftBehind = 5,
     /// An internal error.
     Fault = 70,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> ExitCode {
+        ExitCode::from(code as u8)
+    }
 }
 
 /// What a command could not do, as the user is told.

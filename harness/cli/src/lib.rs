@@ -1,16 +1,15 @@
-//! The command: arguments and printing.
+//! The command: arguments and printing. `rehang-lab` is a second one, which is made of the same parts.
 //!
 //! Invariant: modules import downwards and never in a circle: `app`, then `commands`, then what several commands share,
 //! then `error`. Cells, supervised commands, wrappers and real releases are run by libraries of their own.
 
 /// Writes a line to stderr. A stderr that cannot be written, such as a file on a full disk, is ignored.
+#[macro_export]
 macro_rules! complain {
-    ($($word:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(anstream::stderr(), $($word)*);
-    }};
+    ($($word:tt)*) => { $crate::terminal::complain(format_args!($($word)*)) };
 }
 
+pub mod allocator;
 pub mod app;
 pub mod bars;
 pub mod book;
@@ -18,9 +17,10 @@ pub mod commands;
 pub mod error;
 pub mod last;
 pub mod last_run;
-mod moved;
+pub mod moved;
 pub mod pictures;
 pub mod place;
+pub mod program;
 pub mod releases;
 pub mod report;
 pub mod shell;
@@ -28,7 +28,8 @@ pub mod terminal;
 
 use rehang_runner::{pool, worker};
 
-/// Plays a fake, a worker or a busy loop if this process was started as one; then it never returns.
+/// Plays a fake or a worker if this process was started as one; then it never returns. Each program that runs cells calls it
+/// first.
 pub fn dispatch() {
     if rehang_fakes::dispatch() {
         std::process::exit(0);
@@ -58,11 +59,5 @@ pub fn dispatch() {
         && first == pool::WORKER_ARG
     {
         std::process::exit(worker::main(core.parse().unwrap_or(0), fakes.as_ref()));
-    }
-    // Not one of the command's words: clap would suggest it.
-    if let [_, only] = args.as_slice()
-        && only == commands::measure::BUSY_ARG
-    {
-        commands::measure::burn();
     }
 }

@@ -18,8 +18,8 @@ pub fn reading(scenarios: &[PathBuf]) -> String {
     scenarios.iter().map(|path| format!(" --scenarios {}", quoted(&path.display().to_string()))).collect()
 }
 
-/// The command as it was given, quoted for a shell.
-pub fn command_line() -> String {
+/// The command as it was given to this program, quoted for a shell.
+pub fn command_line(program: &str) -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    std::iter::once("rehang".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(program.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

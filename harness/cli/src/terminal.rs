@@ -5,6 +5,7 @@
 use indicatif::ProgressBar;
 use rehang_judge::timeline::{self, WIDTH_MIN};
 use rehang_scenario::{Problems, Style};
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -42,6 +43,11 @@ fn dropped<T>(written: io::Result<T>, all: T) -> io::Result<T> {
         }
         other => other,
     }
+}
+
+/// Writes a line to stderr, as [`complain!`](crate::complain) does. A stderr that cannot be written is ignored.
+pub fn complain(line: fmt::Arguments<'_>) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 /// Lets a bar that is shown move by itself, which takes a thread; without a thread it moves only when it is updated.

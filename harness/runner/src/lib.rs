@@ -19,5 +19,6 @@ pub mod pool;
 pub mod rows;
 pub mod run;
 pub mod select;
+pub mod torture;
 pub mod unit;
 pub mod worker;

@@ -2,7 +2,7 @@
 //!
 //! Pure. Invariant: no real pid, port, path or time is in a trace. Processes are named by role, ports by the role that
 //! listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load; whatever writes
-//! to a trace keeps to that, and `rehang determinism` and `tests/matrix.rs` check it.
+//! to a trace keeps to that, and `rehang-lab determinism` and `tests/matrix.rs` check it.
 
 pub mod digest;
 pub mod event;

@@ -38,7 +38,7 @@ pub struct Wish<'w> {
 
 /// Installs the clients and runs them; returns 1 if one of them failed, none could be run, or a row differs.
 pub fn clients(sh: &Shell, wish: &Wish<'_>) -> xshell::Result<u8> {
-    let rehang = tools::built(sh, Profile::Dev)?;
+    let rehang = tools::built(sh, tools::REHANG, Profile::Dev)?;
     match run(&rehang, wish) {
         Ok(code) => Ok(code),
         Err(error) => {

@@ -41,7 +41,7 @@ pub fn dist(sh: &Shell, check: bool) -> xshell::Result<u8> {
     // an older version's files would be published too
     sh.remove_path(&out)?;
     sh.create_dir(&out)?;
-    let shipped = Shipped::build(sh)?;
+    let shipped = Shipped::build(sh, tools::REHANG)?;
     let binary = &shipped.binary;
     let about = about(sh)?;
     let archive = archive(sh, &out, &shipped)?;

@@ -3,7 +3,8 @@
 //! Invariant: a page requests only files of its own folder; no page is wider than its window, and no text is cut.
 
 use super::Visit;
-use crate::{book, tools};
+use crate::book;
+use crate::tools::{self, Profile};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,13 +27,13 @@ const BOOK: [&str; 7] = [
 ///
 /// # Errors
 /// A command that cannot be started.
-pub fn make(sh: &Shell, rehang: &Path, folder: &Path) -> xshell::Result<()> {
+pub fn make(sh: &Shell, folder: &Path) -> xshell::Result<()> {
     println!("pictures: making the site");
-    let mut site = Command::new(rehang);
+    let mut site = Command::new(tools::built(sh, tools::LAB, Profile::Dev)?);
     site.args(["site", "question/", "permission/", "stdin/", "benign/", "upstream/", "--out"]).arg(folder.join("site"));
     let code = tools::code(site.current_dir(tools::root()).stdout(Stdio::null()).status());
     if code != 0 {
-        println!("pictures: `rehang site` says {code}; its pages are looked at all the same");
+        println!("pictures: `rehang-lab site` says {code}; its pages are looked at all the same");
     }
     match book::find() {
         Some(mdbook) => {

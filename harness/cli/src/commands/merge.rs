@@ -89,10 +89,9 @@ impl Merge {
     /// Writes the files that were asked for; if one cannot be written, the other still is.
     fn write_outputs(&self, merged: &Merged) -> Vec<CommandError> {
         let Merged { selected, outcome, .. } = merged;
-        let report = self
-            .report
-            .as_deref()
-            .map(|folder| pictures::report(folder, &merged.title(), &command_line(), outcome, &selected.bad_files));
+        let report = self.report.as_deref().map(|folder| {
+            pictures::report(folder, &merged.title(), &command_line("rehang"), outcome, &selected.bad_files)
+        });
         let summary = self.summary.as_deref().map(|file| pictures::summary(file, outcome, &selected.bad_files));
         [report, summary].into_iter().flatten().filter_map(Result::err).collect()
     }

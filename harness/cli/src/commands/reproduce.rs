@@ -407,7 +407,7 @@ fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, 
     let outcome = run(&Pool::new(workers(None)?), &selected.units, true)?;
     if let Some(folder) = report {
         let title = selected.units.first().map(|unit| unit.main.title.clone()).unwrap_or_default();
-        crate::pictures::report(folder, &title, &crate::shell::command_line(), &outcome, &selected.bad_files)?;
+        crate::pictures::report(folder, &title, &crate::shell::command_line("rehang"), &outcome, &selected.bad_files)?;
     }
     let bad = outcome.cells.iter().filter(|cell| !cell.why().is_empty());
     let lines = bad.map(|cell| format!("{}: {}", cell.id, cell.why().join("; ")));

@@ -201,7 +201,7 @@ impl Run {
                 n => format!("; {} with errors", counted(n, "more file")),
             };
             let title = format!("{}, stage {}{bad}", counted(selected.scenarios, "scenario"), self.stage.name());
-            pictures::report(folder, &title, &command_line(), outcome, &selected.bad_files)
+            pictures::report(folder, &title, &command_line("rehang"), outcome, &selected.bad_files)
         });
         let summary = self.summary.as_deref().map(|file| pictures::summary(file, outcome, &selected.bad_files));
         [traces, report, summary].into_iter().flatten().filter_map(Result::err).collect()

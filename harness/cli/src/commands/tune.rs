@@ -247,7 +247,7 @@ impl Tuned<'_> {
         });
         Table {
             title: format!("{} under {}", self.tune.param, self.tune.strategy),
-            command: crate::shell::command_line(),
+            command: crate::shell::command_line("rehang"),
             summary: self.summary(),
             plot: Some(Plot {
                 title: "the longest time to an end against what is harmed".to_owned(),

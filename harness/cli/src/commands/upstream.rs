@@ -202,7 +202,7 @@ impl Upstream {
             self.write_table()?;
         }
         if let Some(folder) = &self.report {
-            pictures::upstream(folder, &crate::shell::command_line(), &rows)?;
+            pictures::upstream(folder, &crate::shell::command_line("rehang"), &rows)?;
         }
         if let Some(stop) = stop {
             return Err(CommandError::Usage(stop));

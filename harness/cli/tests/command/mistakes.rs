@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 68] = [
+const CALLS: [(&[&str], &str); 66] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
@@ -67,9 +67,6 @@ const CALLS: [(&[&str], &str); 68] = [
         &["upstream", "opencode@1.3.0", "--clock", "wall", "--until", "1h"],
         "`--until` has no meaning with `--clock wall`",
     ),
-    (&["record", "text"], "`rehang record claude@2.1.329 text`"),
-    (&["record", "claude@2.1.329"], "`rehang list upstream/`"),
-    (&["record", "cluade@2.1.329", "text"], "did you mean `claude`?"),
     (&["wrapper"], "for example: rehang wrapper -- ./run-agent.sh"),
     (&["wrapper", "./run.sh"], "for example: rehang wrapper -- ./run-agent.sh"),
     (&["wrapper", "--", "./nosuch.sh"], "give the path of the wrapper, or a program on PATH"),

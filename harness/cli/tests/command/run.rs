@@ -300,26 +300,6 @@ fn the_last_report_is_found_without_its_name() {
 }
 
 #[test]
-fn a_site_is_made_of_the_board_the_book_and_the_rows_of_releases() {
-    let row = concat!(
-        r#"{"agent":"opencode","version":"1.2.27","scenario":"hangs","terminal":"null","outcome":"hung","detail":"question","#,
-        r#""evidence":"observed(10s)","exit":null,"ms":10049,"startup_ms":5,"told":[],"asks":[],"waits":[],"hot_loop":false,"#,
-        r#""problems":[],"links":[],"runs":1,"day":"2026-11-21","command":"x","of":"0"}"#
-    );
-    let folder = folder(&[("hangs.toml", HANGS), ("UPSTREAM.ndjson", &format!("{row}\n")), ("bad.ndjson", "{}\n")]);
-    let out = rehang(folder.path(), &["site", "--out", "site", "hangs.toml"]);
-    assert!(out.status.success() && text(&out.stdout).starts_with("site/index.html: "), "{}", text(&out.stderr));
-    let page = |name: &str| std::fs::read_to_string(folder.path().join("site").join(name)).expect("a page");
-    let home = page("index.html");
-    let of_q1 = home.split("Q1 question-no-answerer</a>").nth(1).and_then(|rest| rest.split("</tr>").next()).unwrap();
-    assert!(of_q1.contains("guard") && of_q1.contains("opencode 1 of 1"), "{of_q1}");
-    assert!(page("releases.html").contains("<strong>hung</strong> question 10s"));
-    assert!(page("mechanisms/Q1.html").contains("Asks which database, and nobody is there"));
-    let out = rehang(folder.path(), &["site", "--out", "site", "hangs.toml", "--upstream", "bad.ndjson"]);
-    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("bad.ndjson:1"), "{}", text(&out.stderr));
-}
-
-#[test]
 fn of_many_cells_five_are_shown_and_the_others_named() {
     let folder = folder(&[("my-hang.toml", HANGS)]);
     let show = |args: &[&str]| {

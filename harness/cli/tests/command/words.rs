@@ -58,6 +58,9 @@ fn a_command_that_has_moved_says_where_it_went() {
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}");
         assert_eq!(said.err, "`rehang replay` is now `rehang show --replay`\n", "{args:?}");
     }
+    let said = rehang(&["record", "claude@2.1.329", "text"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    assert!(said.err.starts_with("`rehang record` is now `rehang-lab record`, from the repository: "), "{}", said.err);
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn one_process_that_is_gone_does_not_hide_the_others() {
 
 /// Of each kind of name that a user types: the command, with `NAME` in the place of the name; a name with one slip;
 /// what was meant. `NAME` may also stand for the wrong part of a name that has several parts.
-const NAMES: [(&[&str], &str, &str); 27] = [
+const NAMES: [(&[&str], &str, &str); 26] = [
     (&["run", "NAME"], "row-dfif", "row-diff"),
     (&["list", "NAME"], "qestion/", "question/"),
     (&["list", "--exact", "NAME"], "question/row-dif", "question/row-diff"),
@@ -182,7 +185,6 @@ const NAMES: [(&[&str], &str, &str); 27] = [
     (&["score", "--logs", "nothing.log", "--strategy", "idle@f54b32f", "--param", "NAME=1s"], "timout", "timeout"),
     (&["reproduce", "nothing.log", "--shows", "breaks:NAME"], "hamr", "breaks:harm"),
     (&["import", "nothing.log", "--format", "NAME"], "clade", "claude"),
-    (&["fuzz", "NAME"], "import-cladue", "import-claude"),
 ];
 
 #[test]

@@ -97,9 +97,10 @@ impl Place {
         let path = format!("{}:{}", self.at("bin").display(), std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new(own);
         command.args(["upstream", "small@1.0.0", "text", "question", "--terminal", "null", "--jobs", "1"]);
-        command.args(["--deadline", &seconds.to_string(), "--format", "json", "--agents"]).arg(self.at("agents"));
+        command.args(["--clock", "wall", "--deadline", &seconds.to_string(), "--format", "json"]);
+        command.arg("--agents").arg(self.at("agents")).arg("--results").arg(self.at("rows"));
         // outside of the repository: the scenarios are those inside the binary
-        command.arg("--results").arg(self.at("rows")).current_dir(self.dir.path());
+        command.current_dir(self.dir.path());
         command.env("PATH", path).env("REHANG_CACHE", self.at("cache")).env("STUB", self.dir.path());
         command.env("REHANG_FAKES", own).stdin(Stdio::null()).stdout(Stdio::piped());
         command

@@ -89,7 +89,7 @@ fn play_fresh(version: &str, file: &str, lines: &[Value], turns: Vec<Turn>, said
     compared
 }
 
-/// Recordings that `rehang drift` made, what the plan knows of each, and what the model said.
+/// Recordings that `rehang-lab drift` made, what the plan knows of each, and what the model said.
 fn fresh() -> Vec<Fresh> {
     let call = |id: &str, name: &str, input: Value| {
         ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), input })

@@ -1,7 +1,7 @@
 //! The fake's `GET` routes against those of the releases: `fake-agents/tests/golden/opencode-routes`, a file a release.
 //!
 //! A file is facts of a release (which routes answer with 200, and the kinds of what they answer), recorded by
-//! `rehang drift --routes --record DIR`; the same command shows whether a release still answers so.
+//! `rehang-lab drift --routes --record DIR`; the same command shows whether a release still answers so.
 
 use crate::golden::files;
 use rehang_drift::routes::{Recording, compare, of_fake};

@@ -1,5 +1,5 @@
 //! The fakes against recordings of whole scenarios: `fake-agents/tests/golden/scenarios/AGENT/NAME.toml`, and, for each
-//! release that was recorded, `golden/AGENT-VERSION/scenario/NAME.jsonl`, as `rehang record` writes it.
+//! release that was recorded, `golden/AGENT-VERSION/scenario/NAME.jsonl`, as `rehang-lab record` writes it.
 //!
 //! What is compared: every line of stdout ([`rehang_drift::streams::compare`]), how the run ended, and the requests to the
 //! model: which responses were asked for, in order, and how long after one another, so that a wait, a limit and a retry

@@ -90,10 +90,8 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
         Thing::Null => (Mode::Both, Object::Null),
         Thing::PipeRead(number) => (Mode::Read, Object::Pipe { inode: PIPES + number }),
         Thing::PipeWrite(number) => (Mode::Write, Object::Pipe { inode: PIPES + number }),
-        Thing::Tty(number) => {
-            (Mode::Both, Object::Tty { path: format!("/dev/pts/{number}"), index: u64::try_from(number).ok() })
-        }
-        Thing::Master(number) => (Mode::Both, Object::Master { index: u64::try_from(number).unwrap_or_default() }),
+        Thing::Tty(number) => (Mode::Both, Object::Tty { path: format!("/dev/pts/{number}"), index: Some(number) }),
+        Thing::Master(number) => (Mode::Both, Object::Master { index: number }),
         Thing::Listener(number) => (Mode::Both, Object::Socket { inode: LISTENERS + number }),
         Thing::Socket(number, side) => (Mode::Both, Object::Socket { inode: socket_inode(number, side) }),
         Thing::Fifo(number) => (Mode::Read, Object::Fifo { inode: FIFOS + number, path: String::new() }),
@@ -112,7 +110,7 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
 pub(super) fn shares(fd: &Descriptor) -> Option<u64> {
     match fd.what {
         Object::Socket { inode } if inode < LISTENERS => Some(SOCKETS + (inode - SOCKETS) / 2 * 2),
-        Object::Tty { index: Some(index), .. } | Object::Master { index } => Some(u64::from(index)),
+        Object::Tty { index: Some(index), .. } | Object::Master { index } => Some(index),
         Object::File { inode: LOCK, .. } => Some(LOCK),
         _ => inode(fd),
     }

@@ -17,7 +17,7 @@ pub fn page(site: &Site) -> Markup {
             b.k-H { "hung" } " means that nothing moved for the agent's whole window, or that it was alive at the deadline: "
             "that is seen on the wall clock, not proved. A dash: it could not run, and the number's note says why. "
             "Empty: not tried." }
-        @if site.agents.is_empty() { p { "This site was made without a results file: " code { "rehang site --upstream FILE" } } }
+        @if site.agents.is_empty() { p { "This site was made without a results file: " code { "rehang-lab site --upstream FILE" } } }
         @for agent in &site.agents {
             section {
                 h2 id=(text(&agent.name)) { (text(&agent.name)) }

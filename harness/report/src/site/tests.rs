@@ -48,7 +48,7 @@ fn site() -> Site {
     let sums = [score("guard", "", [2, 0, 0]), score("idle", "", [1, 1, 0]), score("none", "", [0, 2, 0])];
     let of = [score("guard", "Q1", [2, 0, 0]), score("idle", "Q1", [1, 1, 0]), score("idle", "Q2", [1, 0, 1])];
     Site {
-        command: "rehang site --out site".to_owned(),
+        command: "rehang-lab site --out site".to_owned(),
         score: sums.into_iter().chain(of).collect(),
         mechanisms: vec![mechanism("Q1", "question-no-answerer"), mechanism("Q2", "question-nested")],
         agents: vec![Agent { name: "opencode".to_owned(), versions, lines: vec![line] }],

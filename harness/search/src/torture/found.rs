@@ -93,7 +93,7 @@ impl Held {
 
     /// A scenario file that shows it, with the line that says what.
     pub fn file(&self, scenario: &Scenario, seen: &Seen) -> String {
-        let title = format!("found by rehang torture: {}", seen.breach.name());
+        let title = format!("found by rehang-lab torture: {}", seen.breach.name());
         let scenario = Scenario { title, expect: vec![any_end()], ..scenario.clone() };
         // a line of a comment holds no control characters
         let line: String = self.line(seen).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

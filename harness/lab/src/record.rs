@@ -1,12 +1,12 @@
-//! `rehang record`: what a real release says and is told in a scenario, as a file.
+//! `rehang-lab record`: what a real release says and is told in a scenario, as a file.
 //!
 //! Invariant: a recording is written whole or not at all; one that could not be made is named with its reason.
 
-use super::recording::{self, DEADLINE_MAX, Recorded, Why};
-use super::{Code, CommandError};
-use crate::bars::{self, Install};
-use crate::report::Format;
+use crate::recording::{self, DEADLINE_MAX, Recorded, Why};
 use clap::Args;
+use rehang::bars::{self, Install};
+use rehang::commands::{self, Code, CommandError};
+use rehang::report::Format;
 use rehang_live::{Exit, SentSignal};
 use rehang_os::os::Sig;
 use rehang_runner::binaries::own_binary;
@@ -23,16 +23,16 @@ use std::time::Duration;
 ///
 /// The release runs in its sandbox against a scripted model. What went over its standard streams, or between its server
 /// and a client, is written as JSON lines, in order, with ids, instants and folders masked: the form of the recordings
-/// that the fakes are tested against, which `drift` compares with and `import` reads.
+/// that the fakes are tested against, which `drift` compares with and `rehang import` reads.
 ///
 /// Exit codes: 0 all recorded · 1 a release cannot play a scenario · 2 usage, no network, no sandbox · 70 a recording
 /// failed.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang record claude@2.1.329 text question          into recordings/claude-2.1.329/
-  rehang record opencode@1.2.15 question/server-nobody --out fresh
-  rehang record codex@0.169.0 stdin-open --terminal pipe --for 30
-  rehang record gemini@0.61.0 bash-never-ends --signal TERM@3")]
+  rehang-lab record claude@2.1.329 text question          into recordings/claude-2.1.329/
+  rehang-lab record opencode@1.2.15 question/server-nobody --out fresh
+  rehang-lab record codex@0.169.0 stdin-open --terminal pipe --for 30
+  rehang-lab record gemini@0.61.0 bash-never-ends --signal TERM@3")]
 pub struct Record {
     /// Releases, then scenarios: names of `scenarios/upstream`, or, with a slash, any of the corpus.
     #[arg(value_name = "AGENT@VERSION|SCENARIO", required = true)]
@@ -41,7 +41,7 @@ pub struct Record {
     #[arg(long, value_name = "DIR", default_value = "recordings")]
     pub out: PathBuf,
     /// Only this terminal; by default the first of a scenario whose streams are pipes.
-    #[arg(long, value_name = "NAME", value_parser = super::terminal)]
+    #[arg(long, value_name = "NAME", value_parser = commands::terminal)]
     pub terminal: Option<Terminal>,
     /// A run that has not ended this many seconds after its first model request is recorded up to there.
     #[arg(long = "for", value_name = "SECONDS", default_value_t = DEADLINE_MAX.as_secs(),
@@ -71,7 +71,7 @@ impl Record {
         let all = agents::all(self.agents.as_deref())?;
         let (specs, filters) = agents::specs(&all, &self.words, None)?;
         if specs.is_empty() {
-            return Err(CommandError::Usage("name a release: `rehang record claude@2.1.329 text`".to_owned()));
+            return Err(CommandError::Usage("name a release: `rehang-lab record claude@2.1.329 text`".to_owned()));
         }
         if filters.is_empty() {
             let text = "name a scenario: `rehang list upstream/` shows those of real releases".to_owned();

@@ -1,17 +1,19 @@
-//! `rehang torture`: hostile scenarios on sim and in lockstep, twice each, and every proof checked.
+//! `rehang-lab torture`: hostile scenarios on sim and in lockstep, twice each, and every proof checked.
 //!
 //! Invariants: with `--scenarios` the same seed gives the same findings, whatever the jobs; `--for` alone lets the clock
 //! say when to stop, between two scenarios. The exit code is 0 only if there was no false proof, no difference and no
 //! internal error.
 
-use super::{Code, CommandError};
 use clap::Args;
+use rehang::commands::{Code, CommandError, run::at_least_one, span};
+use rehang::complain;
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
-use rehang_runner::pool::{Pool, PoolError};
+use rehang_runner::pool::Pool;
+use rehang_runner::torture::{ask, ask_within};
 use rehang_scenario::text::{counted, took};
 use rehang_scenario::{Span, Stage};
-use rehang_search::torture::{Answer, Breach, Found, Order, Tally, orders};
+use rehang_search::torture::{Breach, Found, Tally, orders};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,21 +23,19 @@ use std::time::{Duration, Instant};
 
 /// How often a line says how far it is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How long one order takes at most, in real time: far longer than any order whose cells come to their ends.
-const CEILING: Duration = Duration::from_secs(120);
 /// How long one finding is made small, in real time. It decides how small a file is, never what is found.
 const SHRINKS: Duration = Duration::from_secs(60);
 /// Findings that are made small and written; all are counted.
 const WRITTEN: usize = 30;
 
-/// Tries to break what rehang claims: one trace on both stages, every hang proved, no internal error.
+/// Try to break what rehang claims: one trace on both stages, and a proof of every hang.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang torture --for 30m                  a new seed finds other things
-  rehang torture --scenarios 200 --seed 7   the same scenarios every time")]
+  rehang-lab torture --for 30m                  a new seed finds other things
+  rehang-lab torture --scenarios 200 --seed 7   the same scenarios every time")]
 pub struct Torture {
     /// How long: `30s`, `10m`.
-    #[arg(long = "for", value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
+    #[arg(long = "for", value_name = "SPAN", default_value = "1m", value_parser = span)]
     pub how_long: Span,
     /// How many scenarios, whatever the clock says.
     #[arg(long, value_name = "N")]
@@ -47,7 +47,7 @@ pub struct Torture {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// How many worker processes; one a core if nothing is said.
-    #[arg(long, value_name = "N", value_parser = super::run::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
     /// The folder for what is found.
     #[arg(long, value_name = "DIR", default_value = "rehang-torture")]
@@ -141,21 +141,6 @@ impl Torture {
             out.flush()?;
         }
         Ok(())
-    }
-}
-
-/// Lets a worker play an order. A worker that breaks off or never answers is an internal error, attributed to what it
-/// played.
-pub fn ask(pool: &Pool, order: &Order) -> Answer {
-    pool.submit_within(order, CEILING).unwrap_or_else(|error| Answer::broke_off(order, &error.to_string()))
-}
-
-/// As [`ask`]; `None` if there is no answer within `limit`, which says nothing about the order.
-fn ask_within(pool: &Pool, order: &Order, limit: Duration) -> Option<Answer> {
-    match pool.submit_within(order, limit) {
-        Ok(answer) => Some(answer),
-        Err(PoolError::Late(_)) => None,
-        Err(error) => Some(Answer::broke_off(order, &error.to_string())),
     }
 }
 

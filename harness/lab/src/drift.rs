@@ -1,12 +1,12 @@
-//! `rehang drift`: compares the fakes with fresh recordings of the releases that they play.
+//! `rehang-lab drift`: compares the fakes with fresh recordings of the releases that they play.
 //!
 //! Invariant: a cell that could not be recorded or compared is named with its reason and never counted as equal.
 
-use super::recording::{DEADLINE_MAX, Recorded, Why, as_run, distinct, live, recorded, terminal};
-use super::{Code, CommandError};
-use crate::bars::{self, Install};
-use crate::report::Format;
+use crate::recording::{DEADLINE_MAX, Recorded, Why, as_run, distinct, live, recorded, terminal};
 use clap::Args;
+use rehang::bars::{self, Install};
+use rehang::commands::{Code, CommandError};
+use rehang::report::Format;
 use rehang_agents::{Installed, Recipe, Version};
 use rehang_drift::session::Setup;
 use rehang_drift::streams::{self, Ends, Line};
@@ -76,11 +76,11 @@ const SCENARIOS: [&str; 14] = [
 /// Exit codes: 0 the same · 1 there are differences · 2 usage, no network, no sandbox · 70 internal error.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang drift                                  every release that a fake plays
-  rehang drift opencode@1.18.33 --record fresh  one release; its recordings are kept
-  rehang drift claude@2.0.77 claude/ask-host    one scenario
-  rehang drift --routes opencode@1.2.27         which routes answer what, and with which keys
-  rehang drift --flags claude@2.1.329           which options of its --help the fake accepts")]
+  rehang-lab drift                                  every release that a fake plays
+  rehang-lab drift opencode@1.18.33 --record fresh  one release; its recordings are kept
+  rehang-lab drift claude@2.0.77 claude/ask-host    one scenario
+  rehang-lab drift --routes opencode@1.2.27         which routes answer what, and with which keys
+  rehang-lab drift --flags claude@2.1.329           which options of its --help the fake accepts")]
 pub struct Drift {
     /// Releases and scenarios; by default those that fakes play, and a choice of scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
@@ -159,7 +159,7 @@ impl Drift {
             return Err(Why::Fault(format!("its routes were not asked: {}", report.problems.join("; "))));
         };
         if let Some(folder) = &self.record {
-            let recorded = "`rehang drift --routes --record`: the release in rehang's sandbox, loopback alone, a fresh home, \
+            let recorded = "`rehang-lab drift --routes --record`: the release in rehang's sandbox, loopback alone, a fresh home, \
                             one session with one answered prompt; shapes only";
             let recording =
                 routes::Recording { release: version.clone(), recorded: recorded.to_owned(), answers: answers.clone() };

@@ -1,14 +1,14 @@
-//! `rehang bench`: what the design gives budgets for, measured, with the budgets beside the figures.
+//! `rehang-lab bench`: what the design gives budgets for, measured, with the budgets beside the figures.
 //!
 //! Invariant: where possible, a figure is a ratio of two things measured in turns in one run, so that a noisy machine
 //! slows both. Figures are medians.
 
 mod floor;
 
-use super::select::Select;
-use super::{Code, CommandError};
-use crate::bars::run;
 use clap::Args;
+use rehang::bars::run;
+use rehang::commands::select::Select;
+use rehang::commands::{Code, CommandError};
 use rehang_os::Kernel;
 use rehang_runner::binaries::{fakes, workers};
 use rehang_runner::kernel::kernel;
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// Measures.
+/// Measure what the design gives budgets for.
 #[derive(Debug, Clone, Args)]
 pub struct Bench {
     /// How often each ratio is measured.
@@ -176,7 +176,7 @@ impl BarePolls {
 /// How many cells of the matrix play one scenario, roughly: what a thread has read of one cell it knows in the next.
 const CELLS_A_SCENARIO: usize = 40;
 
-/// Cells on sim, on one core, trace and digest included, as `rehang determinism` has them.
+/// Cells on sim, on one core, trace and digest included, as `rehang-lab determinism` has them.
 fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
     // each says something else, as the matrix' scenarios do; more of them than what a thread remembers
     let named = |name: usize| {

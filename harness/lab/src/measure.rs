@@ -1,12 +1,12 @@
-//! `rehang determinism`, `rehang fuzz`: what the repository's own commands call.
+//! `rehang-lab determinism`, `rehang-lab fuzz`: what the repository's own commands call.
 //!
 //! Invariant: bounded in count and seeded; the first finding ends the run and prints the input that shows it.
 
-use super::select::Select;
-use super::{Code, CommandError};
-use crate::bars::run;
-use crate::place::Where;
 use clap::Args;
+use rehang::bars::run;
+use rehang::commands::select::Select;
+use rehang::commands::{Code, CommandError};
+use rehang::place::Where;
 use rehang_logs::Format;
 use rehang_processes::machine;
 use rehang_runner::binaries::{own_binary, workers};
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Runs the matrix again and again: one digest of its trace a cell over all runs.
+/// Run the matrix again and again: one digest a cell.
 #[derive(Debug, Clone, Args)]
 pub struct Determinism {
     /// Which cells.
@@ -103,10 +103,18 @@ fn busy_loops(count: usize) -> Result<Vec<Child>, CommandError> {
 }
 
 /// What a busy loop is started with.
-pub const BUSY_ARG: &str = "__busy";
+const BUSY_ARG: &str = "__busy";
+
+/// Plays a busy loop if this process was started as one; then it never returns.
+pub fn dispatch() {
+    // Not one of the command's words: clap would suggest it.
+    if std::env::args_os().skip(1).eq([BUSY_ARG]) {
+        burn();
+    }
+}
 
 /// Burns a core until stdin ends.
-pub fn burn() -> ! {
+fn burn() -> ! {
     std::thread::spawn(|| {
         let mut line = String::new();
         while std::io::stdin().read_line(&mut line).is_ok_and(|n| n > 0) {}
@@ -118,7 +126,7 @@ pub fn burn() -> ! {
     }
 }
 
-/// Feeds random input to a parser.
+/// Feed random input to a parser.
 #[derive(Debug, Clone, Args)]
 pub struct Fuzz {
     /// What to feed: `scenario`, or an importer: `import-claude`, `import-recording`, …

@@ -5,7 +5,7 @@
 //! core, by processes that do nothing else. What a cell costs beyond is the scheduler, the fakes, the judge and the report.
 
 use super::{BarePolls, median};
-use crate::commands::CommandError;
+use rehang::commands::CommandError;
 use rehang_os::kernel::{Kernel, Launch};
 use rehang_os::lockstep::LockstepKernel;
 use rehang_runner::unit::Unit;

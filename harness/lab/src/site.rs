@@ -1,14 +1,17 @@
-//! `rehang site`: which strategy ends which hang, and which release hangs where, as pages for a web server.
+//! `rehang-lab site`: which strategy ends which hang, and which release hangs where, as pages for a web server.
 //!
 //! Invariant: the pages are made of what the commands print: `rehang score`, the results file of `rehang upstream`, the
 //! texts of `rehang explain`.
 
-use super::select::Select;
-use super::{Code, CommandError};
-use crate::book;
-use crate::place::Where;
-use crate::report::in_the_matrix;
 use clap::Args;
+use rehang::bars;
+use rehang::book;
+use rehang::commands::select::Select;
+use rehang::commands::{Code, CommandError};
+use rehang::complain;
+use rehang::place::Where;
+use rehang::report::in_the_matrix;
+use rehang::shell::command_line;
 use rehang_agents::Version;
 use rehang_report::{Agent, Line, Mechanism, Seen, explained};
 use rehang_runner::binaries::workers;
@@ -34,10 +37,10 @@ const TRIED: &str = "upstream/";
 /// results file. The pages are plain HTML without a script; they fetch nothing but their own style sheet.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang site --out site                       all scenarios, and UPSTREAM.ndjson if it is here
-  rehang site --out site question/ permission/ only these: seconds instead of a minute
-  rehang site --out site --upstream mine.ndjson
-  python3 -m http.server -d site               or open site/index.html")]
+  rehang-lab site --out site                       all scenarios, and UPSTREAM.ndjson if it is here
+  rehang-lab site --out site question/ permission/ only these: seconds instead of a minute
+  rehang-lab site --out site --upstream mine.ndjson
+  python3 -m http.server -d site                   or open site/index.html")]
 pub struct Site {
     /// Which cells.
     #[command(flatten)]
@@ -67,11 +70,11 @@ impl Site {
             complain!("{problem}");
         }
         let pool = Pool::new(workers(None)?);
-        let outcome = crate::bars::run(&pool, &selected.units, true)?;
+        let outcome = bars::run(&pool, &selected.units, true)?;
         let scenarios = scenarios(&selected.units);
         let ran = format!("{} of {}", counted(outcome.cells.len(), "cell"), counted(selected.scenarios, "scenario"));
         let site = rehang_report::Site {
-            command: crate::shell::command_line(),
+            command: command_line("rehang-lab"),
             ran: match rows.len() {
                 0 => ran,
                 n => format!("{ran}; {} of real releases", counted(n, "cell")),
