@@ -22,17 +22,17 @@ const BEHIND_SUPERVISE: usize = 28_000;
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 28] = [
+const LINES: [(&str, usize); 29] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 9_064),
+    ("cli", 9_085),
     ("conform", 2_376),
     ("drift", 1_749),
-    ("evidence", 19_439),
+    ("evidence", 19_614),
     ("judge", 8_247),
     ("lab", 2_122),
-    ("live", 5_038),
+    ("live", 5_048),
     ("logs", 12_912),
     ("model-server", 1_843),
     ("oracle", 436),
@@ -47,8 +47,8 @@ const LINES: [(&str, usize); 28] = [
     ("strategy", 13_824),
     ("supervise", 2_459),
     ("trace", 1_427),
-    ("upstream", 2_009),
-    ("warp", 5_510),
+    ("upstream", 2_021),
+    ("warp", 5_541),
     ("wire", 6_008),
     ("words", 1_752),
     ("wrapper", 2_330),

@@ -578,7 +578,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('names', nargs='*', metavar='NAME', help='cases whose name begins so')
     parser.add_argument('-j', '--jobs', type=int, default=2)
-    parser.add_argument('--cases', type=Path, default=HERE / 'cases', metavar='DIR')
+    parser.add_argument('--cases', type=lambda text: Path(text).resolve(), default=HERE / 'cases', metavar='DIR')
     parser.add_argument('--truth', choices=('healthy', 'hung', 'waiting'), help='only these')
     parser.add_argument('--list', action='store_true', help='only list the cases')
     parser.add_argument('--supervise', type=float, metavar='SECONDS')

@@ -1,0 +1,28 @@
+# truth: healthy
+# then: ends
+# needs: root postgres initdb psql setpriv
+# about: a client waits for the table lock of a session that is idle in its transaction; the server ends such sessions after a time (PostgreSQL, idle_in_transaction_session_timeout)
+. "${0%/*}/lib/tree.sh"
+chmod 755 "$D"
+echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
+mkdir data && chown postgres data
+as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
+as initdb -D "$D/data" -A trust -N >init 2>&1
+as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap -c idle_in_transaction_session_timeout="${SECS%.*}s" >log 2>&1 &
+S=$!
+await psql -h "$D/data" -U postgres -qc 'create table t (n int)'
+mkfifo session
+psql -h "$D/data" -U postgres -q <session >first 2>&1 &
+exec 8>session
+echo 'begin; lock table t; select 1;' >&8
+await grep -q row first
+psql -h "$D/data" -U postgres -qc 'insert into t values (1)' &
+P=$!
+await sh -c "psql -h '$D/data' -U postgres -qtc \"select count(*) from pg_locks where not granted\" | grep -q 1"
+await in_call $P poll
+ready $P
+wait $P
+E=$?
+exec 8>&-
+kill -INT $S
+exit $E
