@@ -19,7 +19,7 @@ pub fn all() -> Vec<Case> {
             s.start(command);
             s.keep(ours);
         }),
-        benign("stdin-is-a-fifo-of-its-own", Waiting, "serves", |s| {
+        benign("stdin-is-a-fifo-of-its-own", Waiting, "pipe-read", |s| {
             let fifo = fifo(s, "queue");
             plain(s, &["read-own-fifo", &fifo]);
         }),

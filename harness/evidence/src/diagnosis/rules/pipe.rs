@@ -24,7 +24,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let writers = view.other_end(process, fd, true);
     if let Some(path) = view.kept_open(process, fd) {
         let text = format!("{} waits for a line in the FIFO {path}, which it keeps open itself", view.name(pid));
-        return Some(Finding::waiting(pid, "serves", rank::IDLE, text).ends(format!("a line written to {path}")));
+        return Some(Finding::waiting(pid, "pipe-read", rank::IDLE, text).ends(format!("a line written to {path}")));
     }
     if view.writes_itself(process, fd) {
         return shared(view, process, fd, &writers);

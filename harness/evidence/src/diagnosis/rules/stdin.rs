@@ -105,7 +105,7 @@ fn kept_open(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Find
                 let finding = Finding::hung(process.pid, "stdin-open", "S1", text).ends(ends).because(because);
                 finding.after(view.age_ms(process), ways::LONG_MS)
             }
-            false => Finding::waiting(process.pid, "serves", rank::SERVES, text).ends(ends),
+            false => Finding::waiting(process.pid, "pipe-read", rank::SERVES, text).ends(ends),
         });
     }
     let serves = view.writes_itself(process, fd) && process.listening(&view.after.sockets).next().is_some();
