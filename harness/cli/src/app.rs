@@ -1,6 +1,6 @@
 //! The commands of `rehang`, and which module runs each.
 //!
-//! Invariant: every way out of the command is an exit code of [`crate::error::Code`], but those of `supervise` and `warp`.
+//! Invariant: every way out of the command is an exit code of [`crate::error::Code`], except those of `supervise` and `warp`.
 
 use crate::commands::{
     agents, bisect, check, conform, explain, explore, import, list, merge, new, path, report, reproduce, run, score,

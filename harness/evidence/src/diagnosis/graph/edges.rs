@@ -165,7 +165,7 @@ impl Found<'_, '_> {
                 if own && reads {
                     self.wakes_itself();
                 }
-                if self.view.after.reader.uid != 0 && self.has_hidden_ancestor() {
+                if self.view.after.reader.uid != 0 && self.may_be_held_above(fd) {
                     self.add(
                         To::Outside("a process of another user, which may hold the other end".to_owned()),
                         over,
@@ -223,14 +223,23 @@ impl Found<'_, '_> {
         }
     }
 
-    /// Whether a process above this one has descriptors that may not be read: in its session, or as the parent of what was
-    /// asked about, such as `sudo -u`.
-    fn has_hidden_ancestor(&self) -> bool {
-        let after = self.view.after;
-        let parents = || after.roots.iter().filter_map(|root| after.process(*root)).map(|root| root.ppid);
-        let is_near = |above: &Process| above.session == self.process.session || parents().any(|pid| pid == above.pid);
-        let above = self.view.ancestors(self.process.pid).filter_map(|pid| after.process(pid));
-        above.into_iter().any(|above| !above.fds_read && is_near(above))
+    /// Whether a process above this one, whose descriptors may not be read, may have handed the other end of a pipe down and
+    /// kept one, as `sudo -u` does: the child of it that this process is below has the pipe too. Who adopts orphans has
+    /// handed nothing down.
+    fn may_be_held_above(&self, fd: &Descriptor) -> bool {
+        let (Object::Pipe { inode } | Object::Fifo { inode, .. }) = fd.what else { return false };
+        let has_it = |process: &Process| {
+            process.fds.iter().any(|fd| match fd.what {
+                Object::Pipe { inode: other } | Object::Fifo { inode: other, .. } => other == inode,
+                _ => false,
+            })
+        };
+        let mut below = Some(self.process);
+        self.view.ancestors(self.process.pid).any(|above| {
+            let Some(above) = self.view.after.process(above) else { return false };
+            let child = below.replace(above);
+            !above.fds_read && above.pid > 1 && child.is_some_and(has_it)
+        })
     }
 
     /// A channel by which an event loop wakes itself: after a signal too.

@@ -22,9 +22,14 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         return daemon::read(rules, process, wait, daemon);
     }
     let writers = view.other_end(process, fd, true);
-    if let Some(path) = view.kept_open(process, fd) {
+    if let Some(path) = view.kept_open(process, fd).filter(|_| writers.is_empty()) {
         let text = format!("{} waits for a line in the FIFO {path}, which it keeps open itself", view.name(pid));
-        return Some(Finding::waiting(pid, "pipe-read", rank::IDLE, text).ends(format!("a line written to {path}")));
+        let ends = format!("a line written to {path}");
+        if !view.is_of_a_run(pid) {
+            return Some(Finding::waiting(pid, "pipe-read", rank::IDLE, text).ends(ends));
+        }
+        let finding = Finding::hung(pid, "own-pipe", "", text).ends(ends).because("nobody else has it open now");
+        return Some(finding.after(view.age_ms(process), ways::LONG_MS));
     }
     if view.writes_itself(process, fd) {
         return shared(view, process, fd, &writers);

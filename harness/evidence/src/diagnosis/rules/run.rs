@@ -141,11 +141,22 @@ pub fn this_look(view: &View<'_>, process: &Process, reader: Pid) -> Finding {
 /// something, or a signal that the process handles wakes the thread.
 fn goes_on_elsewhere(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> {
     let (pid, name) = (process.pid, view.name(process.pid));
-    let others = view.waits(process).into_iter().filter(|other| other.tid != wait.tid);
-    let goes_on = |other: &Wait| ways::left_ms(other.limit).is_some() || !matches!(other.on, On::Futex | On::Clock);
-    if others.into_iter().any(|other| goes_on(&other)) {
+    let others: Vec<Wait> = view.waits(process).into_iter().filter(|other| other.tid != wait.tid).collect();
+    let awaits = |other: &Wait| match other.on {
+        On::Futex | On::Clock => false,
+        On::Input(fd) | On::Output(fd) => process.fd(fd).is_none_or(|fd| !view.own_channel(process, fd)),
+        _ => true,
+    };
+    if others.iter().any(awaits) {
         let text = format!("{name} has a thread that sleeps without an end, and other threads that wait for something");
         return Some(Finding::waiting(pid, "timer", rank::IDLE, text).ends("what its other threads wait for"));
+    }
+    // a thread with a limit may be the whole of a program (Erlang), or watch over nothing
+    if others.iter().any(|other| ways::left_ms(other.limit).is_some()) {
+        let text = format!("{name} has a thread that sleeps without an end, and other threads with time limits");
+        let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+        let finding = by_design(view, finding.because("the time limits may be of its runtime alone"));
+        return Some(finding.after(view.age_ms(process), LONG_MS));
     }
     let has_child = view.after.processes().any(|child| child.ppid == pid);
     let by_child = has_child && Signals::has(process.signals.caught, libc::SIGCHLD);
@@ -335,10 +346,12 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             "its threads wait for each other"
         };
         if never && still {
-            if Signals::has(process.signals.caught, libc::SIGTERM) || ways::awaits_signals(process) {
+            let term = Signals::has(process.signals.caught, libc::SIGTERM);
+            if term || ways::awaits_signals(process) {
                 let text = format!("{name} waits inside itself: {each}, or for a signal that it handles");
                 let finding = Finding::unknown(pid, &text).ends("a signal that it handles, where it waits for one");
-                return finding.because("all threads are in futex waits without a time limit, and it handles a signal such as TERM or USR1: a server that sleeps until it is told to end looks the same as a deadlock");
+                let which = if term { "TERM" } else { "a signal such as USR1" };
+                return finding.because(format!("all threads are in futex waits without a time limit, and it handles {which}: a server that sleeps until it is told to end looks the same as a deadlock"));
             }
             let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
             let finding = Finding::hung(pid, "thread-deadlock", "", text).ends(end_it(view, pid));

@@ -206,7 +206,7 @@ fn threads_that_wait_for_nothing_but_each_other() {
         one of them has a limit: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
         one of them shares its memory: Unknown unknown - (Guess): x (11) waits for memory that it shares with others, and who would wake it cannot be seen
         it woke up: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
-        it handles TERM: Unknown unknown - (Guess): x (11) waits inside itself: its only thread waits for another that is not there, or for a signal that it handles | a signal that it handles, where it waits for one | all threads are in futex waits without a time limit, and it handles a signal such as TERM or USR1: a server that sleeps until it is told to end looks the same as a deadlock
+        it handles TERM: Unknown unknown - (Guess): x (11) waits inside itself: its only thread waits for another that is not there, or for a signal that it handles | a signal that it handles, where it waits for one | all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock
         it handles INT: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         awake now and then: Waiting polling - (Guess): x (11) polls: it wakes up now and then, and was awake at both looks | what it looks for
         ready to run: Working working - (Guess): x (11) is ready to run and was given no processor
