@@ -102,7 +102,7 @@ pub enum What {
     Unread,
     /// The client closed the agent's stdin.
     Closed,
-    /// There are more than this many messages, or too many bytes of them: the client gives up.
+    /// There are this many events, or too many bytes of them: the client gives up.
     TooMuch(usize),
     /// The agent's process ended.
     Ended {

@@ -73,7 +73,7 @@ pub struct Ledger {
     pub is_unread: bool,
     /// The client does not read, and when it closed the agent's stdin, something of the agent's was unread.
     pub has_unread: bool,
-    /// When the client gave up an agent that writes without an end, and how many messages that were.
+    /// When the client gave up an agent that writes without an end, and how many events that were.
     pub too_much: Option<(u64, usize)>,
     /// What the client waited for in vain.
     pub not_reached: Option<String>,

@@ -143,7 +143,7 @@ fn over(fault: &Fault, ledger: &Ledger) -> (Verdict, String) {
         }
     }
     if let Some((ms, count)) = ledger.too_much {
-        let why = format!("writes without an end: {} at {}", counted(count, "message"), duration(ms));
+        let why = format!("writes without an end: {} until {}", counted(count, "event"), duration(ms));
         return (Verdict::Undecided, why);
     }
     if let Some(why) = &ledger.not_reached {
