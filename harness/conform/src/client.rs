@@ -14,6 +14,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -37,7 +38,10 @@ const SECOND_MS: u64 = 600_000;
 /// The bytes of a long line.
 const LONG: usize = 1 << 20;
 /// The longest line of the agent's that is read.
-const LINE_MAX: usize = 64 << 20;
+const LINE_MAX: usize = 8 << 20;
+/// The most events of a run, more than one for each second of a day; and the most bytes of their record.
+const EVENTS_MAX: usize = 100_000;
+const RECORD_MAX: usize = 32 << 20;
 /// How much is kept of the end of the agent's stderr, in bytes.
 const STDERR_BYTES: usize = 2_000;
 
@@ -94,8 +98,12 @@ pub enum What {
     Reads,
     /// The client sent `session/cancel`.
     Cancelled,
+    /// Something of the agent's is unread, and the client does not read.
+    Unread,
     /// The client closed the agent's stdin.
     Closed,
+    /// There are this many events, or too many bytes of them: the client gives up.
+    TooMuch(usize),
     /// The agent's process ended.
     Ended {
         /// Its code, or -signal.
@@ -164,8 +172,8 @@ fn enter_network() -> Result<(), String> {
 struct Asked {
     id: Value,
     method: String,
+    /// What its good reply depends on.
     params: Value,
-    is_open: bool,
 }
 
 struct Client<'a> {
@@ -190,8 +198,12 @@ struct Client<'a> {
     /// Own requests that are open, by id.
     open: BTreeMap<String, String>,
     sessions: Vec<String>,
-    /// The agent's requests.
+    /// The agent's requests that are open, and how many there were of each method.
     asked: Vec<Asked>,
+    counts: BTreeMap<String, usize>,
+    /// How many events there were, and their bytes.
+    events: Cell<usize>,
+    record: Cell<usize>,
     /// The id of the first prompt, and whether it was answered: the fault is played until then.
     first_prompt: Option<String>,
     is_first_over: bool,
@@ -205,8 +217,13 @@ struct Client<'a> {
 impl<'a> Client<'a> {
     fn start(job: &'a Job) -> io::Result<Client<'a>> {
         let mut command = Command::new(job.command.first().map_or("", String::as_str));
-        command.args(job.command.get(1..).unwrap_or_default()).process_group(0);
+        command.args(job.command.get(1..).unwrap_or_default());
         command.envs(job.model.iter().flat_map(Model::env));
+        // SAFETY: a system call alone between fork and exec; it allocates nothing.
+        unsafe {
+            // no terminal of the user's: what the agent writes to /dev/tty would reach it
+            command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?));
+        }
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let began = Instant::now();
         let pid = Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::Error::other("no pid"))?;
@@ -246,6 +263,9 @@ impl<'a> Client<'a> {
             open: BTreeMap::new(),
             sessions: Vec::new(),
             asked: Vec::new(),
+            counts: BTreeMap::new(),
+            events: Cell::new(0),
+            record: Cell::new(0),
             first_prompt: None,
             is_first_over: false,
             is_cancelled: false,
@@ -261,10 +281,17 @@ impl<'a> Client<'a> {
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut line = serde_json::to_vec(&Event { ms, what }).map_err(io::Error::other)?;
         line.push(b'\n');
+        self.events.set(self.events.get() + 1);
+        self.record.set(self.record.get() + line.len());
         // one write each: the tracer may end this process at any time
         let mut out = io::stdout().lock();
         out.write_all(&line)?;
         out.flush()
+    }
+
+    /// Whether the agent writes without an end.
+    fn is_too_much(&self) -> bool {
+        self.events.get() > EVENTS_MAX || self.record.get() > RECORD_MAX
     }
 
     fn play(&mut self) -> io::Result<()> {
@@ -275,6 +302,9 @@ impl<'a> Client<'a> {
             while !self.is_over(step) {
                 if self.has_ended {
                     return Ok(());
+                }
+                if self.is_too_much() {
+                    return self.log(What::TooMuch(self.events.get()));
                 }
                 if let Some(why) = self.missed(step) {
                     return self.log(What::NotReached(why));
@@ -316,7 +346,7 @@ impl<'a> Client<'a> {
                 self.log(What::Cancelled)?;
                 self.is_cancelled = true;
                 let leaves_open = matches!(self.how(PERMISSION), Some(How::Never));
-                let is_open = |asked: &&Asked| asked.is_open && asked.method == PERMISSION && !leaves_open;
+                let is_open = |asked: &&Asked| asked.method == PERMISSION && !leaves_open;
                 let open: Vec<Value> = self.asked.iter().filter(is_open).map(|asked| asked.id.clone()).collect();
                 for id in open {
                     self.answer(&id, Answer::Result(protocol::cancelled()))?;
@@ -330,8 +360,12 @@ impl<'a> Client<'a> {
             Step::Open(_) => self.deadline = Some(Instant::now() + Duration::from_millis(SECOND_MS)),
             Step::Close | Step::Vanish => {
                 // what is written before the end is to be read before it
-                while !self.out.is_empty() && self.reads && !self.has_ended {
+                while !self.out.is_empty() && self.reads && !self.has_ended && !self.is_too_much() {
                     self.turn()?;
+                }
+                let stdout = self.stdout.as_ref().filter(|_| !self.reads);
+                if stdout.is_some_and(|stdout| rustix::io::ioctl_fionread(stdout).is_ok_and(|bytes| bytes > 0)) {
+                    self.log(What::Unread)?;
                 }
                 self.stdin = None;
                 self.out.clear();
@@ -359,7 +393,7 @@ impl<'a> Client<'a> {
             Step::Written => self.out.is_empty(),
             Step::Update => self.has_update,
             Step::Tool => self.has_tool,
-            Step::Request(method) => self.asked.iter().any(|asked| asked.method == *method),
+            Step::Request(method) => self.counts.contains_key(method),
             Step::Open(count) => self.answered_newest_first() >= *count,
             Step::Sleep(_) | Step::Turn(_) => self.deadline.is_some_and(|deadline| deadline <= Instant::now()),
             Step::End => self.has_ended,
@@ -385,8 +419,9 @@ impl<'a> Client<'a> {
     /// How many requests were open at once when they were answered newest first.
     fn answered_newest_first(&self) -> usize {
         let of_fault = self.job.plan.answers.as_ref().filter(|(_, how)| *how == How::NewestFirst);
-        let all = self.asked.iter().filter(|asked| of_fault.is_some_and(|(method, _)| *method == asked.method));
-        if all.clone().any(|asked| asked.is_open) { 0 } else { all.count() }
+        let Some((method, _)) = of_fault else { return 0 };
+        let is_open = self.asked.iter().any(|asked| asked.method == *method);
+        if is_open { 0 } else { self.counts.get(method).copied().unwrap_or(0) }
     }
 
     fn ask(&mut self, ask: &Ask, expect: Expect) -> io::Result<Option<String>> {
@@ -536,7 +571,7 @@ impl<'a> Client<'a> {
         }
         if has_ended && !self.has_ended {
             // what it wrote before its end
-            while self.reads && self.stdout.is_some() && self.read()? {}
+            while self.reads && self.stdout.is_some() && !self.is_too_much() && self.read()? {}
             self.has_ended = true;
             let status = self.child.wait()?;
             let code = status.code().unwrap_or_else(|| -status.signal().unwrap_or(0));
@@ -587,37 +622,36 @@ impl<'a> Client<'a> {
             return Ok(());
         }
         let message = Message::read(line);
-        self.log(What::Heard(message.clone().cut()))?;
-        match message {
+        let mut request = None;
+        match &message {
             Message::Reply { id, answer } => {
                 let id = id.to_string();
                 let method = self.open.remove(&id);
                 self.is_first_over |= self.first_prompt.as_ref() == Some(&id);
-                if let (Some("session/new"), Answer::Result(result)) = (method.as_deref(), &answer)
+                if let (Some("session/new"), Answer::Result(result)) = (method.as_deref(), answer)
                     && let Some(session) = result["sessionId"].as_str()
                 {
                     self.sessions.push(session.to_owned());
                 }
-                Ok(())
             }
             Message::Notification { method, params } if method == "session/update" => {
                 let update = &params["update"];
                 let is_tool = matches!(update["sessionUpdate"].as_str(), Some("tool_call" | "tool_call_update"));
                 self.has_update = true;
                 self.has_tool |= is_tool && update["status"] == "in_progress";
-                Ok(())
             }
             Message::Request { id, method, params } => {
-                self.asked.push(Asked {
-                    id: id.clone(),
-                    method: method.clone(),
-                    params: params.clone(),
-                    is_open: true,
-                });
-                self.requested(&id, &method, &params)
+                // what is kept of it beside its record
+                self.record.set(self.record.get() + line.len());
+                request = Some((id.clone(), method.clone(), protocol::needed(method, params)));
             }
-            Message::Notification { .. } | Message::Other(_) => Ok(()),
+            Message::Notification { .. } | Message::Other(_) => {}
         }
+        self.log(What::Heard(message.cut()))?;
+        let Some((id, method, params)) = request else { return Ok(()) };
+        *self.counts.entry(method.clone()).or_default() += 1;
+        self.asked.push(Asked { id: id.clone(), method: method.clone(), params: params.clone() });
+        self.requested(&id, &method, &params)
     }
 
     /// How the fault treats requests of this method now.
@@ -660,7 +694,7 @@ impl<'a> Client<'a> {
         }
         self.answer(id, Answer::Result(good))?;
         if runs && matches!(method, "terminal/kill" | "terminal/release") {
-            let is_waiting = |asked: &&Asked| asked.is_open && asked.method == WAIT_FOR_EXIT;
+            let is_waiting = |asked: &&Asked| asked.method == WAIT_FOR_EXIT;
             let waiting: Vec<Value> = self.asked.iter().filter(is_waiting).map(|asked| asked.id.clone()).collect();
             for id in waiting {
                 self.answer(&id, Answer::Result(json!({ "exitCode": null, "signal": "SIGTERM" })))?;
@@ -670,7 +704,7 @@ impl<'a> Client<'a> {
     }
 
     fn answer_newest_first(&mut self, method: &str) -> io::Result<()> {
-        let open = self.asked.iter().filter(|asked| asked.is_open && asked.method == method);
+        let open = self.asked.iter().filter(|asked| asked.method == method);
         let open: Vec<(Value, Value)> = open.map(|asked| (asked.id.clone(), asked.params.clone())).collect();
         if open.len() < 2 {
             return Ok(());
@@ -688,8 +722,8 @@ impl<'a> Client<'a> {
     }
 
     fn close(&mut self, id: &Value) {
-        if let Some(asked) = self.asked.iter_mut().find(|asked| asked.is_open && asked.id == *id) {
-            asked.is_open = false;
+        if let Some(at) = self.asked.iter().position(|asked| asked.id == *id) {
+            self.asked.remove(at);
         }
     }
 }

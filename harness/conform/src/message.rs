@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// The most characters of a text, and the most members of a list, that are kept of a message.
 const KEPT: usize = 200;
+/// How deep what is kept of a message is nested at most: what is deeper becomes null. A reader has a limit of its own.
+const DEEP: usize = 32;
 
 /// One line, as either side sends it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,13 +104,19 @@ impl Message {
         Message::Reply { id, answer }
     }
 
-    /// It with long texts and lists cut.
+    /// It with long texts and lists cut, and what is nested deeply.
     #[must_use]
     pub fn cut(mut self) -> Message {
         match &mut self {
-            Message::Request { params: value, .. }
-            | Message::Notification { params: value, .. }
-            | Message::Reply { answer: Answer::Result(value), .. } => cut(value),
+            Message::Request { id, .. } | Message::Reply { id, .. } => cut(id, 0),
+            Message::Notification { .. } | Message::Other(_) => {}
+        }
+        match &mut self {
+            Message::Request { params: value, method, .. } | Message::Notification { params: value, method } => {
+                cut_text(method);
+                cut(value, 0);
+            }
+            Message::Reply { answer: Answer::Result(value), .. } => cut(value, 0),
             Message::Reply { answer: Answer::Error { message: text, .. }, .. } | Message::Other(text) => cut_text(text),
         }
         self
@@ -150,14 +158,22 @@ impl Answer {
     }
 }
 
-fn cut(value: &mut Value) {
+fn cut(value: &mut Value, depth: usize) {
     match value {
+        Value::Array(_) | Value::Object(_) if depth >= DEEP => *value = Value::Null,
         Value::String(text) => cut_text(text),
         Value::Array(members) => {
             members.truncate(KEPT);
-            members.iter_mut().for_each(cut);
+            members.iter_mut().for_each(|member| cut(member, depth + 1));
         }
-        Value::Object(members) => members.values_mut().for_each(cut),
+        Value::Object(members) => {
+            let all = std::mem::take(members).into_iter().take(KEPT);
+            members.extend(all.map(|(mut name, mut value)| {
+                cut_text(&mut name);
+                cut(&mut value, depth + 1);
+                (name, value)
+            }));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -165,6 +181,7 @@ fn cut(value: &mut Value) {
 fn cut_text(text: &mut String) {
     if let Some((at, _)) = text.char_indices().nth(KEPT) {
         text.truncate(at);
+        text.shrink_to_fit();
     }
 }
 
@@ -200,5 +217,14 @@ mod tests {
         assert_eq!(Message::read(&line[..line.len() - 1]), message);
         let Message::Request { params, .. } = message.cut() else { panic!("a request") };
         assert_eq!(params["a"][0].as_str().map(|text| text.chars().count()), Some(KEPT));
+
+        // the deepest that is read at all, in a record that nests it deeper
+        let line =
+            format!(r#"{{"id":"{}","method":"m","params":{}{}}}"#, "x".repeat(999), "[".repeat(126), "]".repeat(126));
+        let message = Message::read(line.as_bytes());
+        assert!(matches!(message, Message::Request { .. }), "{message:?}");
+        let record = serde_json::to_string(&[[[message.cut()]]]).unwrap();
+        assert!(record.len() < 999, "{record}");
+        assert!(serde_json::from_str::<Value>(&record).is_ok(), "{record}");
     }
 }

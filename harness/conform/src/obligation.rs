@@ -5,9 +5,10 @@ use crate::message::{Answer, Message};
 use crate::script::Expect;
 use rehang_words::text::shown;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// A side of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The agent.
     Agent,
@@ -68,12 +69,20 @@ pub struct Ledger {
     pub ended: Option<(u64, i32, String)>,
     /// When the client cancelled last.
     pub cancelled: Option<u64>,
-    /// The client does not read, and what it was to write is not all in the pipe or never was to be read.
+    /// The client does not read.
     pub is_unread: bool,
+    /// The client does not read, and when it closed the agent's stdin, something of the agent's was unread.
+    pub has_unread: bool,
+    /// When the client gave up an agent that writes without an end, and how many events that were.
+    pub too_much: Option<(u64, usize)>,
     /// What the client waited for in vain.
     pub not_reached: Option<String>,
     /// The client has played its whole plan.
     pub is_over: bool,
+    /// How many requests of each method a side owes or owed a reply.
+    counts: HashMap<(Side, String), usize>,
+    /// Of each id, the requests that are open, and the last one.
+    by_id: HashMap<(Side, String), (Vec<usize>, usize)>,
 }
 
 impl Ledger {
@@ -92,7 +101,11 @@ impl Ledger {
                 What::StopsReading => ledger.is_unread = true,
                 What::Reads => ledger.is_unread = false,
                 What::Cancelled => ledger.cancelled = Some(*ms),
-                What::Closed => ledger.closed = Some(*ms),
+                // its end may have come first
+                What::Closed if ledger.ended.is_none() => ledger.closed = Some(*ms),
+                What::Closed => {}
+                What::Unread => ledger.has_unread = true,
+                What::TooMuch(count) => ledger.too_much = Some((*ms, *count)),
                 What::Ended { code, said } => ledger.ended = Some((*ms, *code, said.clone())),
                 What::NotReached(why) => ledger.not_reached = Some(why.clone()),
                 What::Over => ledger.is_over = true,
@@ -104,24 +117,30 @@ impl Ledger {
     }
 
     fn owe(&mut self, since: u64, by: Side, id: &Value, method: &str, expect: Option<Expect>) {
-        let before = self.all.iter().filter(|other| other.by == by && other.method == method).count();
+        let ordinal = self.counts.entry((by, method.to_owned())).or_default();
+        *ordinal += 1;
+        let of_id = self.by_id.entry((by, id.to_string())).or_default();
+        of_id.0.push(self.all.len());
+        of_id.1 = self.all.len();
         let (id, method) = (id.clone(), method.to_owned());
-        self.all.push(Obligation { by, id, method, ordinal: before + 1, since, replies: Vec::new(), expect });
+        self.all.push(Obligation { by, id, method, ordinal: *ordinal, since, replies: Vec::new(), expect });
     }
 
     fn settle(&mut self, ms: u64, by: Side, id: &Value, answer: &Answer) {
-        let of = |other: &&mut Obligation| other.by == by && other.id == *id;
         // a client may reuse an id that was answered
-        let open = self.all.iter().rposition(|other| other.by == by && other.id == *id && other.is_open());
-        let found = match open {
-            Some(at) => self.all.get_mut(at),
-            None => self.all.iter_mut().rev().find(of),
-        };
-        match found {
+        let found = self.by_id.get_mut(&(by, id.to_string())).map(|(open, last)| open.pop().unwrap_or(*last));
+        match found.and_then(|at| self.all.get_mut(at)) {
             Some(obligation) => obligation.replies.push((ms, answer.clone())),
             None if by == Side::Agent && !id.is_null() => self.strays.push(id.clone()),
             None => {}
         }
+    }
+
+    /// The request for whose reply the agent may wait: one that it made while it owed what it owes now. What the client asked
+    /// later is no part of that turn.
+    pub fn waits_for(&self) -> Option<&Obligation> {
+        let owes = self.all.iter().position(|debt| debt.by == Side::Agent && debt.is_open())?;
+        self.all[owes..].iter().find(|debt| debt.by == Side::Client && debt.is_open())
     }
 
     /// What a side has not answered.
@@ -155,6 +174,15 @@ mod tests {
         assert_eq!(names(Side::Agent), ["session/prompt"]);
         assert_eq!(names(Side::Client), ["the second fs/read_text_file"]);
         assert_eq!(ledger.strays, [json!(7)]);
+        assert_eq!(ledger.waits_for().map(Obligation::name), Some("the second fs/read_text_file".to_owned()));
+        // the first turn is over: what is owed now is another one's
+        let more = [
+            (5, What::Heard(Message::reply(json!(1), Answer::Result(Value::Null)))),
+            (5, What::Asked(request(2, "session/prompt"), Expect::Result)),
+        ];
+        let ledger = Ledger::of(&[&events[..], &more.map(|(ms, what)| Event { ms, what })].concat());
+        assert_eq!(ledger.open(Side::Agent).next().map(Obligation::name), Some("the second session/prompt".to_owned()));
+        assert_eq!(ledger.waits_for(), None);
         let odd = Ledger::of(&[Event { ms: 0, what: What::Heard(request(1, "\u{1b}[2J")) }]);
         assert_eq!(odd.open(Side::Client).next().map(Obligation::name), Some("\\u{1b}[2J".to_owned()));
     }

@@ -84,11 +84,18 @@ pub fn good_reply(method: &str, params: &Value) -> Option<Value> {
     })
 }
 
-/// The reply to a permission by which the first option of one of these kinds is selected, or the first option.
+/// What the good reply to a request depends on: the options of a permission.
+pub fn needed(method: &str, params: &Value) -> Value {
+    let options = if method == PERMISSION { params["options"].clone() } else { Value::Null };
+    json!({ "options": options })
+}
+
+/// The reply to a permission by which the first option of one of these kinds is selected; else one that refuses, else the first.
 pub fn selected(params: &Value, kinds: &[&str]) -> Value {
     let options = params["options"].as_array().map_or(&[][..], Vec::as_slice);
     let of_kind = |kind: &&str| options.iter().find(|option| option["kind"] == **kind);
-    let option = kinds.iter().find_map(of_kind).or(options.first());
+    let refuses = || ["reject_once", "reject_always"].iter().find_map(of_kind);
+    let option = kinds.iter().find_map(of_kind).or_else(refuses).or(options.first());
     json!({ "outcome": { "outcome": "selected", "optionId": option.map_or(&Value::Null, |option| &option["optionId"]) } })
 }
 
@@ -120,6 +127,9 @@ mod tests {
         }
         assert_eq!(good_reply(PERMISSION, &params).unwrap_or_default()["outcome"]["optionId"], "yes");
         assert_eq!(selected(&params, &["reject_once"])["outcome"]["optionId"], "no");
+        let odd =
+            json!({ "options": [{ "optionId": "all", "kind": "x" }, { "optionId": "no", "kind": "reject_once" }] });
+        assert_eq!(good_reply(PERMISSION, &odd).unwrap_or_default()["outcome"]["optionId"], "no");
         assert_eq!(good_reply("elicitation/create", &params), None);
     }
 }

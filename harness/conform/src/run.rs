@@ -105,8 +105,9 @@ impl Conform {
             _ => {}
         }
         // the last line is half if the tracer ended the client while it wrote
-        let whole = lines.lines().map(serde_json::from_str::<Event>);
-        let events: Vec<Event> = whole.map_while(Result::ok).collect();
+        let whole = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let events = whole.map(serde_json::from_str::<Event>).collect::<Result<Vec<Event>, _>>();
+        let events = events.map_err(|error| ConformError::Machine(format!("the record of the run: {error}")))?;
         if events.is_empty() {
             return Err(ConformError::Machine(format!("the client said nothing: {:?} {why}", ending.verdict)));
         }

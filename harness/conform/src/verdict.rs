@@ -11,7 +11,7 @@ use crate::protocol::{self, NO_METHOD};
 use crate::run::Run;
 use crate::script::{Expect, Step};
 use rehang_warp::{Object, Verdict as End, Wait};
-use rehang_words::text::{cut, duration, in_one_line};
+use rehang_words::text::{counted, cut, duration, in_one_line};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 const PLACES: usize = 6;
 /// The longest text of the agent's that is quoted, in characters.
 const QUOTED: usize = 120;
+/// Signals by which a program ends whose pipes or whose client are gone: HUP, PIPE, TERM.
+const OF_A_PIPE: [i32; 3] = [1, 13, 15];
 
 /// What a run shows, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -38,7 +40,7 @@ pub enum Verdict {
     Undecided,
     /// A reply is not what the protocol says.
     Wrong,
-    /// The agent's process ended though its stdin was open.
+    /// The agent's process ended though its stdin was open, or after that by a signal that no end of a pipe explains.
     Died,
     /// The agent never gives what it owes.
     Owes,
@@ -95,6 +97,16 @@ impl Judged {
         let places = places(run);
         Judged { verdict, text, places, ledger }
     }
+
+    /// What it shows if lines on stdout that are no messages are wrong: nothing else is known to speak against the agent.
+    #[must_use]
+    pub fn with_odd_lines(mut self) -> Judged {
+        if let Some(line) = self.ledger.odd_lines.first().filter(|_| self.verdict < Verdict::Undecided) {
+            let line = cut(&in_one_line(line), QUOTED);
+            (self.verdict, self.text) = (Verdict::Wrong, format!("writes to stdout what is no message: {line}"));
+        }
+        self
+    }
 }
 
 fn outside(waits: &[Wait]) -> String {
@@ -119,10 +131,9 @@ fn over(fault: &Fault, ledger: &Ledger) -> (Verdict, String) {
     if let Some((ms, code, said)) = &ledger.ended {
         let with = if *code < 0 { format!("by signal {}", -code) } else { format!("with {code}") };
         if let Some(closed) = ledger.closed {
-            return (
-                Verdict::Fine,
-                format!("ends {with}, {} after the end of its stdin", duration(ms.saturating_sub(closed))),
-            );
+            let verdict = if *code >= 0 || OF_A_PIPE.contains(&-code) { Verdict::Fine } else { Verdict::Died };
+            let after = duration(ms.saturating_sub(closed));
+            return (verdict, format!("ends {with}, {after} after the end of its stdin"));
         }
         if !ledger.is_over {
             let said = cut(&in_one_line(said.trim()), QUOTED);
@@ -131,8 +142,15 @@ fn over(fault: &Fault, ledger: &Ledger) -> (Verdict, String) {
             return (Verdict::Died, format!("ends {with} at {}{}{said}", duration(*ms), owed.unwrap_or_default()));
         }
     }
+    if let Some((ms, count)) = ledger.too_much {
+        let why = format!("writes without an end: {} until {}", counted(count, "event"), duration(ms));
+        return (Verdict::Undecided, why);
+    }
     if let Some(why) = &ledger.not_reached {
         return (Verdict::NotReached, why.clone());
+    }
+    if !ledger.is_over {
+        return (Verdict::Undecided, "is in a run whose record has no end".to_owned());
     }
     // the client never answered, and yet the turn is over
     if let Some(asked) = ledger.open(Side::Client).next().filter(|_| fault.may_wait) {
@@ -196,8 +214,9 @@ fn silent(fault: &Fault, ledger: &Ledger, run: &Run) -> (Verdict, String) {
         true => "for ever (a deadlock, proved)".to_owned(),
         false => format!("still at {}", duration(at)),
     };
-    let asked = ledger.open(Side::Client).next();
-    if fault.may_wait && (asked.is_some() || ledger.is_unread) {
+    let asked = ledger.waits_for();
+    let is_unread = ledger.is_unread && waits_to_write(ledger, run);
+    if fault.may_wait && (asked.is_some() || is_unread) {
         let whom = match asked {
             Some(asked) => format!("the client's reply to {}", asked.name()),
             None => "the client to read its stdout".to_owned(),
@@ -216,7 +235,7 @@ fn silent(fault: &Fault, ledger: &Ledger, run: &Run) -> (Verdict, String) {
             Some(format!("it waits for the reply to {}, which can no longer come", asked.name()))
         }
         Some(asked) => Some(format!("it waits for the reply to {}, which the client does not give", asked.name())),
-        None if ledger.is_unread => Some("it waits for the client to read its stdout".to_owned()),
+        None if is_unread => Some("it waits for the client to read its stdout".to_owned()),
         None => places(run).into_iter().next(),
     };
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -243,6 +262,21 @@ fn silent(fault: &Fault, ledger: &Ledger, run: &Run) -> (Verdict, String) {
 
 fn ends(fault: &Fault, step: &Step) -> bool {
     fault.plan.steps.contains(step)
+}
+
+/// Whether the agent waits in a write on its stdout; or in an event loop, which watches stdout always, with a stdout that
+/// may be full.
+fn waits_to_write(ledger: &Ledger, run: &Run) -> bool {
+    let started = run.events.iter().find_map(|event| match &event.what {
+        What::Started { client, stdout, .. } if !stdout.is_empty() => Some((*client, stdout.as_str())),
+        _ => None,
+    });
+    let may_be_full = ledger.closed.is_none() || ledger.has_unread;
+    let is_so = |client: i32, stdout: &str, wait: &Wait| {
+        let names = wait.objects.iter().any(|object| object.name.ends_with(stdout));
+        wait.pid != client && names && (wait.call.contains("write") || may_be_full)
+    };
+    started.is_some_and(|(client, out)| run.ending.verdict.waits().iter().any(|wait| is_so(client, out, wait)))
 }
 
 /// What the agent's processes wait for, one text each.

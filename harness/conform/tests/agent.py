@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 
@@ -25,6 +26,12 @@ BUGS = {
     "two-replies": "a turn that was cancelled is answered twice",
     "trusts-its-client": "a reply without what it must have ends the turn's thread",
     "not-ready": "initialize is answered a second before a session can be made: session/new is lost",
+    "stops-after-giving-up": "gives up its permission after a minute, and answers no prompt after that turn",
+    "silent-and-stays": "answers no request that it does not know, and the end of stdin does not end it",
+    "nests-deeply": "an update is nested as deeply as a message can be",
+    "ends-by-signal": "the end of stdin ends it by a signal",
+    "never-silent": "a turn writes without an end",
+    "talks-on-stdout": "a cancel is logged on stdout",
     "busy": "polls for its permission every minute, without an end",
 }
 BUG = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -71,6 +78,7 @@ class Session:
         self.id = f"session-{len(sessions)}"
         self.turn = None
         self.absorbs = False
+        self.gave_up = False
         sessions[self.id] = self
 
 
@@ -112,10 +120,12 @@ class Turn(threading.Thread):
             raise Cancelled
         while True:
             try:
-                message = reply.get(timeout=60 if BUG == "busy" else None)
+                message = reply.get(timeout=60 if BUG in ("busy", "stops-after-giving-up") else None)
                 break
             except queue.Empty:
-                pass
+                if BUG == "stops-after-giving-up":
+                    self.session.gave_up = True
+                    raise Refused
         if message is None:
             raise Cancelled
         return message.get("result") if "error" not in message else None
@@ -129,6 +139,12 @@ class Turn(threading.Thread):
 
     def play(self):
         self.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "I look."})
+        if BUG == "nests-deeply":
+            deep = "[" * 124 + "]" * 124
+            sys.stdout.write('{"jsonrpc":"2.0","method":"session/update","params":{"update":%s}}\n' % deep)
+            sys.stdout.flush()
+        while BUG == "never-silent":
+            write({"method": "session/update", "params": {"update": {"text": "x" * 4000}}})
         call = {"toolCallId": f"call-{self.id}", "title": "List", "kind": "execute"}
         self.update(sessionUpdate="tool_call", status="pending", **call)
         options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -182,12 +198,14 @@ def request(id, method, params):
     elif method == "session/load":
         send({"id": id, "result": None})
     elif method == "session/prompt":
+        if session.gave_up:
+            return
         if session.absorbs:
             session.absorbs = False
             return
         turn = Turn(session, id)
         turn.run() if BUG == "serial" else turn.start()
-    elif BUG != "no-reply-to-unknown":
+    elif BUG not in ("no-reply-to-unknown", "silent-and-stays"):
         fail(id, -32601, f"there is no {method}")
 
 
@@ -207,6 +225,9 @@ def handle(line):
     elif id is not None:
         request(id, method, params)
     elif method == "session/cancel" and (session := sessions.get(params.get("sessionId"))):
+        if BUG == "talks-on-stdout":
+            sys.stdout.reconfigure(encoding="utf-8")
+            print("cancelled \x1b[31m\x9b31m\u202e", flush=True)
         if session.turn and session.turn.is_alive():
             session.turn.cancel()
             session.absorbs = BUG == "prompt-absorbed"
@@ -216,7 +237,9 @@ threading.Thread(target=writer, daemon=True).start()
 for line in sys.stdin.buffer:
     if line.strip():
         handle(line)
-if BUG == "stays":
+if BUG in ("stays", "silent-and-stays"):
     threading.Event().wait()
+if BUG == "ends-by-signal":
+    signal.raise_signal(signal.SIGSEGV)
 # what is still to be written may find no reader
 os._exit(0)

@@ -22,7 +22,7 @@ mod real {
     use std::time::Duration;
 
     /// Bugs of `agent.py`, with a fault that finds each, what it shows and a part of what is said about it.
-    const BUGS: [(&str, &str, Verdict, &str); 14] = [
+    const BUGS: [(&str, &str, Verdict, &str); 19] = [
         (
             "ignores-cancel-while-it-asks",
             "cancel/permission-open",
@@ -51,6 +51,21 @@ mod real {
         ("never-kills", "cancel/terminal", Verdict::Owes, "it waits for the reply to terminal/wait_for_exit"),
         ("two-replies", "cancel/permission", Verdict::Wrong, "answers session/prompt 2 times"),
         ("trusts-its-client", "permission/error", Verdict::Owes, "owes the reply to session/prompt"),
+        (
+            "stops-after-giving-up",
+            "permission/never",
+            Verdict::Owes,
+            "owes the reply to the second session/prompt since 2m40s, for ever (a deadlock, proved): python3 waits for its stdin",
+        ),
+        ("silent-and-stays", "unread/never", Verdict::Owes, "owes its end since its stdin was closed at 11m40s"),
+        (
+            "nests-deeply",
+            "permission/never",
+            Verdict::Waits,
+            "waits for the client's reply to session/request_permission",
+        ),
+        ("ends-by-signal", "close/idle", Verdict::Died, "ends by signal 11, 0ms after the end of its stdin"),
+        ("never-silent", "none", Verdict::Undecided, "writes without an end: "),
         ("not-ready", "none", Verdict::Owes, "owes the reply to session/new since 0ms, for ever (a deadlock, proved)"),
         ("serial", "none", Verdict::Owes, "python3 in futex waits for itself alone"),
     ];
@@ -60,6 +75,8 @@ mod real {
             Trial::test("a_good_agent_has_no_finding", good),
             Trial::test("a_wait_that_polls_is_one_of_a_day", polls),
             Trial::test("a_program_that_is_no_agent_is_no_agent", no_agent),
+            Trial::test("a_line_that_is_no_message_is_wrong", odd),
+            Trial::test("an_agent_has_no_terminal", no_terminal),
             Trial::test("a_run_that_takes_too_long_is_undecided", too_long),
         ];
         for (bug, fault, verdict, text) in BUGS {
@@ -171,6 +188,24 @@ mod real {
         let (_, judged) = judge(&with(&["cat"]), &control(&Setup::default()))?;
         let text = "answers initialize with error -32601 \"Method not found: initialize\"; due is a result";
         assert_eq!((judged.verdict, judged.text.as_str()), (Verdict::Wrong, text), "it sends back what it hears");
+        Ok(())
+    }
+
+    fn odd() -> Result<(), Failed> {
+        let (_, judged) = judge(&tested(Some("talks-on-stdout")), &fault("cancel/idle")?)?;
+        assert_eq!(judged.verdict, Verdict::Fine, "{}", judged.text);
+        let judged = judged.with_odd_lines();
+        let text = "writes to stdout what is no message: cancelled \\u{1b}[31m\\u{9b}31m\\u{202e}";
+        assert_eq!((judged.verdict, judged.text.as_str()), (Verdict::Wrong, text));
+        Ok(())
+    }
+
+    /// It leads a session of its own: its number in `/proc/self/stat` is that of its process.
+    fn no_terminal() -> Result<(), Failed> {
+        let script = r#"read -r pid rest </proc/self/stat; set -- $rest; test "$5 $6" = "$pid 0" && exit 7; echo "$rest" >&2; exit 8"#;
+        let tested = Conform { command: ["sh", "-c", script].map(str::to_owned).to_vec(), ..tested(None) };
+        let (_, judged) = judge(&tested, &control(&Setup::default()))?;
+        assert!(judged.text.starts_with("ends with 7 at"), "{}", judged.text);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use rehang_conform::{
 };
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::Span;
-use rehang_scenario::text::{counted, cut, duration, in_one_line, one_of, suggest_part, unknown};
+use rehang_scenario::text::{counted, cut, duration, hidden, in_one_line, one_of, suggest_part, unknown};
 use rehang_stage::threads::{cores, side_by_side};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,11 +31,15 @@ use std::time::Duration;
 /// without a fault, then once with each fault that fits what the agent did. Both run in virtual time, so a silence is not
 /// timed out: it is proved to have no end, or a day passes.
 ///
+/// The client grants each permission (allow once), but where a fault says otherwise. Without --model the agent has your own
+/// home, environment and files, so that it may act for real.
+///
 /// The agent has loopback alone. If it needs a model, --model serves a scripted one, or start one of your own from the same
 /// script, before the agent.
 ///
-/// Exit codes: 0 nothing found · 1 a reply is wrong, the agent ended, or a run is undecided · 3 the agent hangs: it never
-/// gives what it owes.
+/// Exit codes: 0 nothing found · 1 a reply or a line is wrong, the agent ended, or a run is undecided · 2 wrong arguments,
+/// or the agent cannot be started · 3 the agent hangs: it never gives what it owes · 70 an internal error, or the machine
+/// refuses something.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang conform -- ./my-agent --acp
@@ -74,8 +78,9 @@ pub struct Conform {
     /// How many runs at once; by default one for each processor.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// What is printed on stdout.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
+    /// What is printed on stdout: `human`, what was found; `json`, an object a fault and then one `summary`, one a line;
+    /// `junit`, XML with a test case a fault.
+    #[arg(long, value_enum, default_value_t = Format::Human, hide_possible_values = true)]
     pub format: Format,
     /// Show each fault, not only what was found.
     #[arg(long)]
@@ -107,6 +112,9 @@ impl Conform {
     /// # Errors
     /// The agent cannot be started, or does not hold even a healthy conversation; a filter that matches nothing.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if self.list && self.format == Format::Junit {
+            return Err(CommandError::Usage("--list has no test cases: leave out --format junit".to_owned()));
+        }
         if self.until < UNTIL_MIN {
             let why = "the client itself waits for minutes; a day is the default";
             return Err(CommandError::Usage(format!("--until {}: give at least 1h, since {why}", self.until)));
@@ -127,27 +135,28 @@ impl Conform {
         let run = tested.play(&healthy)?;
         let judged = Judged::of(&healthy, &run);
         let (mut all, unfit) = faults(&run.seen(), &setup);
-        self.select(&mut all, &unfit)?;
         let is_healthy = judged.verdict == Verdict::Fine;
+        if is_healthy {
+            self.select(&mut all, &unfit)?;
+        }
         if self.list && is_healthy {
-            for fault in &all {
-                writeln!(out, "{:<28} {}", fault.name, fault.about)?;
-            }
-            not_tried(&unfit, out)?;
+            self.print_list(&all, &unfit, out)?;
             return Ok(Code::Expected);
         }
         if self.format == Format::Human {
             writeln!(out, "without a fault: {}", times(&judged))?;
-            if let Some(line) = judged.ledger.odd_lines.first() {
-                writeln!(out, "    it writes to stdout what is no message: {}", cut(&in_one_line(line), 80))?;
-            }
         }
+        // what it does without a fault too is said once
+        let is_odd = !judged.ledger.odd_lines.is_empty();
+        let judged = judged.with_odd_lines();
         let mut found = vec![(&healthy, run, judged)];
         let mut code = Code::Expected;
         if is_healthy {
             for (at, result) in self.play(&tested, &all) {
                 match result {
-                    Ok((run, judged)) => found.push((&all[at], run, judged)),
+                    Ok((run, judged)) => {
+                        found.push((&all[at], run, if is_odd { judged } else { judged.with_odd_lines() }));
+                    }
                     Err(error) => {
                         complain!("{}: {error}", all[at].name);
                         code = Code::Fault;
@@ -159,7 +168,6 @@ impl Conform {
             code = code.max(match judged.verdict {
                 Verdict::Owes => Code::Hang,
                 Verdict::Wrong | Verdict::Died | Verdict::Undecided => Code::Unexpected,
-                _ if !judged.ledger.odd_lines.is_empty() => Code::Unexpected,
                 _ => Code::Expected,
             });
         }
@@ -183,11 +191,11 @@ impl Conform {
                     if self.timelines {
                         row["events"] = serde_json::to_value(&run.events).map_err(std::io::Error::other)?;
                     }
-                    writeln!(out, "{row}")?;
+                    writeln!(out, "{}", printable(&row))?;
                 }
-                let unfit: BTreeMap<&str, &str> = unfit.iter().map(|(n, why)| (n.as_str(), why.as_str())).collect();
+                let unfit = by_name(&unfit);
                 let summary = json!({ "faults": found.len() - 1, "not_tried": unfit, "sentence": sentence(&found) });
-                writeln!(out, "{}", json!({ "summary": summary }))?;
+                writeln!(out, "{}", printable(&json!({ "summary": summary })))?;
             }
             Format::Junit => {
                 let mut suite = TestSuite::new("rehang conform");
@@ -208,6 +216,21 @@ impl Conform {
         Ok(code)
     }
 
+    /// The faults that fit, and those that do not.
+    fn print_list(&self, all: &[Fault], unfit: &[(String, String)], out: &mut dyn Write) -> std::io::Result<()> {
+        if self.format == Format::Json {
+            for fault in all {
+                writeln!(out, "{}", printable(&json!({ "fault": fault.name, "about": fault.about })))?;
+            }
+            let summary = json!({ "faults": all.len(), "not_tried": by_name(unfit) });
+            return writeln!(out, "{}", printable(&json!({ "summary": summary })));
+        }
+        for fault in all {
+            writeln!(out, "{:<28} {}", fault.name, fault.about)?;
+        }
+        not_tried(unfit, out)
+    }
+
     /// Leaves only the faults that a filter names.
     fn select(&self, all: &mut Vec<Fault>, unfit: &[(String, String)]) -> Result<(), CommandError> {
         let is_in = |name: &str| self.filter.iter().any(|word| name.contains(word.as_str()));
@@ -216,7 +239,12 @@ impl Conform {
         }
         if !all.iter().any(|fault| is_in(&fault.name)) && !is_in(CONTROL) {
             let first = &self.filter[0];
-            if let Some((name, why)) = unfit.iter().find(|(name, _)| is_in(name)) {
+            // `permission/*` is all that begins so
+            let is_part = |name: &str| {
+                let stem = name.strip_suffix('*');
+                stem.is_some_and(|stem| self.filter.iter().any(|word| word.starts_with(stem)))
+            };
+            if let Some((name, why)) = unfit.iter().find(|(name, _)| is_in(name) || is_part(name)) {
                 return Err(CommandError::Usage(format!("{name} does not fit this agent: {why}")));
             }
             let near = suggest_part(first, all.iter().map(|fault| fault.name.as_str()));
@@ -310,6 +338,22 @@ fn remedy(judged: &Judged) -> &'static str {
     }
 }
 
+fn by_name(unfit: &[(String, String)]) -> BTreeMap<&str, &str> {
+    unfit.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
+}
+
+/// JSON whose texts the agent chose, as a terminal may show it: only texts have such characters.
+fn printable(value: &Value) -> String {
+    let mut out = String::new();
+    for c in value.to_string().chars() {
+        match hidden(c) {
+            true => out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}"))),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
 fn not_tried(unfit: &[(String, String)], out: &mut dyn Write) -> std::io::Result<()> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, why) in unfit {
@@ -326,9 +370,10 @@ fn sentence(found: &[(&Fault, Run, Judged)]) -> String {
     let count = |wanted: &[Verdict]| found.iter().filter(|(_, _, judged)| wanted.contains(&judged.verdict)).count();
     let faults = counted(found.len() - 1, "fault");
     let (hangs, wrong) = (count(&[Verdict::Owes]), count(&[Verdict::Wrong, Verdict::Died]));
-    let (waits, open) = (count(&[Verdict::Waits, Verdict::GivesUp]), count(&[Verdict::Undecided, Verdict::NotReached]));
+    let (waits, open) = (count(&[Verdict::Waits, Verdict::GivesUp]), count(&[Verdict::Undecided]));
+    let not_reached = count(&[Verdict::NotReached]);
     format!(
-        "{faults}: {hangs} with a hang, {wrong} with a wrong reply or an early end, {waits} waits for the client, {open} undecided"
+        "{faults}: {hangs} with a hang, {wrong} with a wrong reply or an early end, {waits} waits for the client, {open} undecided, {not_reached} not reached"
     )
 }
 
@@ -364,7 +409,8 @@ fn timeline(run: &Run) -> Vec<String> {
             What::Closed => "client  closes the agent's stdin".to_owned(),
             What::Ended { code, .. } => format!("agent   ends with {code}"),
             What::NotReached(why) => format!("client  gives up: {why}"),
-            What::Started { .. } | What::Cancelled | What::Over => return None,
+            What::TooMuch(count) => format!("client  gives up after {}", counted(*count, "event")),
+            What::Started { .. } | What::Cancelled | What::Unread | What::Over => return None,
         };
         Some(cut(&format!("{:>8}  {}", duration(event.ms), in_one_line(&what)), COLUMNS))
     };

@@ -25,7 +25,7 @@ fn a_hang_is_3_and_says_who_owes_what() {
         "\nOWES        cancel/permission-open   owes the reply to session/prompt since the cancel at 1m40s,",
         "\n            where: python3 waits for its stdin (read)\n",
         "  client  session/cancel\n",
-        "\n2 faults: 1 with a hang, 0 with a wrong reply or an early end, 0 waits for the client, 0 undecided\n",
+        "\n2 faults: 1 with a hang, 0 with a wrong reply or an early end, 0 waits for the client, 0 undecided, 0 not reached\n",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
@@ -71,4 +71,29 @@ fn without_a_healthy_conversation_no_fault_is_tried() {
     assert_eq!(out.status.code(), Some(2));
     let text = said(&rehang(&["cancel/permission", "--list"], &[]));
     assert!(text.contains("cancel/permission-open") && !text.contains("close/idle"), "{text}");
+    let text = said(&rehang(&["cancel/permission", "--list", "--format", "json"], &[]));
+    let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(rows.iter().any(|row| row["fault"] == "cancel/permission-open"), "{text}");
+    assert!(rows.last().is_some_and(|row| row["summary"]["not_tried"].is_object()), "{text}");
+    let out = rehang(&["terminal-kill/never"], &[]);
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert!(text.contains("terminal-kill/* does not fit this agent: it never made such a request"), "{text}");
+    // an agent that ends at once, whatever the filter names
+    let out = Command::new(env!("CARGO_BIN_EXE_rehang")).args(["conform", "permission/", "--", "false"]).output();
+    let out = out.expect("rehang runs");
+    assert!(said(&out).contains("DIED        none                     ends with 1 at 0ms"), "{}", said(&out));
+    assert_eq!(out.status.code(), Some(1));
+}
+
+#[test]
+fn what_an_agent_logs_on_stdout_is_wrong_and_no_terminal_obeys_it() {
+    let out = rehang(&["cancel/idle", "--timelines", "--format", "json"], &["talks-on-stdout"]);
+    let text = said(&out);
+    assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
+    let row: serde_json::Value = serde_json::from_str(text.lines().nth(1).expect("a row")).expect("JSON");
+    assert_eq!(row["verdict"], "wrong");
+    assert!(row["events"].to_string().contains("cancelled \\u001b[31m\u{9b}31m\u{202e}"), "{row}");
+    let said = row["text"].as_str().unwrap_or_default();
+    assert!(said.starts_with("writes to stdout what is no message: cancelled"), "{said}");
+    assert_eq!(out.status.code(), Some(1));
 }
