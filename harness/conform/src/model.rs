@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The server's port, in the network namespace of the run.
 const PORT: u16 = 4_000;
@@ -44,7 +44,7 @@ impl Model {
         std::fs::create_dir_all(folder.join("home"))?;
         for (path, text) in &recipe.files {
             let path = PathBuf::from(words.fill(path));
-            if !path.starts_with(folder) {
+            if !path.starts_with(folder) || path.components().any(|part| part == Component::ParentDir) {
                 let why = format!("a recipe's file {} is outside of the home", path.display());
                 return Err(io::Error::other(why));
             }

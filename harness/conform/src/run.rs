@@ -5,10 +5,9 @@ use crate::fault::{Fault, Seen};
 use crate::message::{Answer, Message};
 use crate::model::Model;
 use rehang_agents::Recipe;
-use rehang_processes::machine;
+use rehang_processes::{machine, memory};
 use rehang_warp::{Ending, Error as WarpError, Verdict as End, Warp};
-use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -75,9 +74,8 @@ impl Conform {
             model: self.model.as_ref().map(|recipe| Model::lay_out(recipe, &path)).transpose()?,
         };
         // files, since nobody outside of the tree acts while it runs
-        let [mut input, mut output, mut errors] = [file("job")?, file("events")?, file("errors")?];
-        input.write_all(&serde_json::to_vec(&job).map_err(io::Error::other)?)?;
-        input.rewind()?;
+        let input = memory::holding("job", &serde_json::to_vec(&job).map_err(io::Error::other)?)?;
+        let [mut output, mut errors] = [memory::file("events")?, memory::file("errors")?];
         let mut command = Command::new(&self.client);
         command.arg(CLIENT_ARG).stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
         let mut warp = Warp::new(command).until(self.until).within(self.within);
@@ -134,9 +132,4 @@ impl Run {
         }
         seen
     }
-}
-
-/// A file in memory.
-fn file(name: &str) -> io::Result<File> {
-    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }

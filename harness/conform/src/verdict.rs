@@ -267,25 +267,26 @@ fn ends(fault: &Fault, step: &Step) -> bool {
 /// Whether the agent waits in a write on its stdout; or in an event loop, which watches stdout always, with a stdout that
 /// may be full.
 fn waits_to_write(ledger: &Ledger, run: &Run) -> bool {
-    let started = run.events.iter().find_map(|event| match &event.what {
-        What::Started { client, stdout, .. } if !stdout.is_empty() => Some((*client, stdout.as_str())),
-        _ => None,
-    });
     let may_be_full = ledger.closed.is_none() || ledger.has_unread;
     let is_so = |client: i32, stdout: &str, wait: &Wait| {
         let names = wait.objects.iter().any(|object| object.name.ends_with(stdout));
         wait.pid != client && names && (wait.call.contains("write") || may_be_full)
     };
-    started.is_some_and(|(client, out)| run.ending.verdict.waits().iter().any(|wait| is_so(client, out, wait)))
+    let started = started(run).filter(|(.., stdout)| !stdout.is_empty());
+    started.is_some_and(|(client, _, out)| run.ending.verdict.waits().iter().any(|wait| is_so(client, out, wait)))
+}
+
+/// The client's process, and the names of the agent's stdin and stdout.
+fn started(run: &Run) -> Option<(i32, &str, &str)> {
+    run.events.iter().find_map(|event| match &event.what {
+        What::Started { client, stdin, stdout } => Some((*client, stdin.as_str(), stdout.as_str())),
+        _ => None,
+    })
 }
 
 /// What the agent's processes wait for, one text each.
 fn places(run: &Run) -> Vec<String> {
-    let started = run.events.iter().find_map(|event| match &event.what {
-        What::Started { client, stdin, stdout } => Some((*client, stdin.as_str(), stdout.as_str())),
-        _ => None,
-    });
-    let Some((client, stdin, stdout)) = started else { return Vec::new() };
+    let Some((client, stdin, stdout)) = started(run) else { return Vec::new() };
     let waits = run.ending.verdict.waits();
     let program = |pid: &i32| waits.iter().find(|wait| wait.pid == *pid).map(|wait| wait.program.as_str());
     let object = |wait: &Wait, object: &Object| {

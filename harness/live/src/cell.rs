@@ -8,12 +8,12 @@ use crate::spec::{Answer, Cell, CellSpec, LiveError};
 use crate::supervisor::END_SIGNAL;
 use rehang_agents::{Form, Recipe};
 use rehang_oracle::Oracle;
+use rehang_processes::memory;
 use rehang_scenario::{
     Fault, ModelDoes, Scenario, Terminal,
     turns::{Bash, Step, Turn},
 };
 use rehang_warp::{Error as WarpError, Warp};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -193,9 +193,8 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     let mut line = serde_json::to_vec(&order).map_err(|error| LiveError::Fault(error.to_string()))?;
     line.push(b'\n');
     // files, since nobody outside of the tree acts while it runs
-    let [mut input, mut output, mut errors] = [file("order")?, file("answer")?, file("errors")?];
-    input.write_all(&line)?;
-    input.rewind()?;
+    let input = memory::holding("order", &line)?;
+    let [mut output, mut errors] = [memory::file("answer")?, memory::file("errors")?];
     let mut command = Command::new(&cell.rehang);
     command.arg(LIVE_ARG).env_clear().process_group(0);
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
@@ -238,12 +237,6 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
 
 /// The most bytes that are quoted of what a cell's process said when it failed.
 const SAID_BYTES: u64 = 2_000;
-
-/// A file in memory.
-fn file(name: &str) -> std::io::Result<File> {
-    let file = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
-    Ok(file.into())
-}
 
 /// A moment of a cell's life.
 #[derive(Debug, Clone, Copy)]

@@ -231,17 +231,16 @@ impl Report {
     /// What is known of an agent that ran in virtual time: the supervisor told what it saw, and the run how it ended. If
     /// the agent was alive, `until` was its time.
     pub(crate) fn in_virtual_time(mut self, ending: &Ending, until: Duration, looks: Option<Tally>) -> Report {
+        let blocked_on = self.outcome.detail().to_owned();
         let known = match &ending.verdict {
             Verdict::Exited { .. } | Verdict::Signalled { .. } => None,
-            Verdict::Deadlock { .. } => {
-                Some((Outcome::Hung { blocked_on: self.outcome.detail().to_owned() }, Evidence::Proved))
-            }
+            Verdict::Deadlock { .. } => Some((Outcome::Hung { blocked_on }, Evidence::Proved)),
             Verdict::Horizon { .. } => {
                 let until_ms = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
-                Some((Outcome::NoEnd { blocked_on: self.outcome.detail().to_owned() }, Evidence::Horizon { until_ms }))
+                Some((Outcome::NoEnd { blocked_on }, Evidence::Horizon { until_ms }))
             }
             Verdict::OutOfTime => {
-                let why = out_of_time(ending.elapsed, self.outcome.detail());
+                let why = out_of_time(ending.elapsed, &blocked_on);
                 Some((Outcome::Undecided { why }, Evidence::Undecided))
             }
             other => Some((Outcome::Undecided { why: why_undecided(other) }, Evidence::Undecided)),

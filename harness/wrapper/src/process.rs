@@ -2,10 +2,9 @@
 
 use crate::cell::{self, Job, Ran, Still};
 use crate::{CELL_ARG, WrapperError};
-use rehang_processes::machine;
+use rehang_processes::{machine, memory};
 use rehang_runner::binaries::own_binary;
 use rehang_warp::{Error as WarpError, Verdict, Warp};
-use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -41,9 +40,8 @@ pub fn on_the_wall_clock(job: &Job) -> Result<Ran, WrapperError> {
 /// Does a job in virtual time, for at most `within` of real time.
 pub fn in_virtual_time(job: &Job, within: Duration) -> Result<Ran, WrapperError> {
     // files, since nobody outside of the tree acts while it runs
-    let [mut input, mut output, mut errors] = [file("job")?, file("answer")?, file("errors")?];
-    input.write_all(&serde_json::to_vec(job).map_err(io::Error::other)?)?;
-    input.rewind()?;
+    let input = memory::holding("job", &serde_json::to_vec(job).map_err(io::Error::other)?)?;
+    let [mut output, mut errors] = [memory::file("answer")?, memory::file("errors")?];
     let mut command = command()?;
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
     let until = Duration::from_millis(job.deadline_ms);
@@ -81,9 +79,4 @@ pub fn in_virtual_time(job: &Job, within: Duration) -> Result<Ran, WrapperError>
     ran.still = Some(still);
     ran.waits = ending.verdict.waits().to_vec();
     Ok(ran)
-}
-
-/// A file in memory.
-fn file(name: &str) -> io::Result<File> {
-    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }

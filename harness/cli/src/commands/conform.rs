@@ -3,10 +3,10 @@
 //! Invariant: what is printed is in the order of the faults' list, whatever order they ran in.
 
 use super::{Code, CommandError};
+use crate::bars;
 use crate::report::Format;
 use crate::terminal;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_agents::{Agent, Recipe};
 use rehang_conform::client::{Event, What};
@@ -17,12 +17,10 @@ use rehang_conform::{
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::Span;
 use rehang_scenario::text::{counted, cut, duration, hidden, in_one_line, one_of, suggest_part, unknown};
-use rehang_stage::threads::{cores, side_by_side};
+use rehang_stage::threads::cores;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io::Write;
 use std::time::Duration;
 
 /// Test an agent of your own that speaks ACP: a client fails, and the agent must not hang.
@@ -256,29 +254,12 @@ impl Conform {
     }
 
     fn play(&self, tested: &Tested, all: &[Fault]) -> Vec<Out> {
-        let target =
-            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(all.len() as u64), target);
-        let style = ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} faults {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        side_by_side(self.jobs.unwrap_or_else(cores).clamp(1, all.len().max(1)), || {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(fault) = all.get(at) else { break };
-                bar.set_message(fault.name.clone());
-                let played = tested.play(fault).map(|run| {
-                    let judged = Judged::of(fault, &run);
-                    (run, judged)
-                });
-                bar.inc(1);
-                done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, played));
-            }
-        });
-        bar.finish_and_clear();
-        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.sort_by_key(|(at, _)| *at);
-        done
+        let order: Vec<(usize, &str)> = all.iter().map(|fault| fault.name.as_str()).enumerate().collect();
+        bars::side_by_side(self.jobs.unwrap_or_else(cores), "faults", &order, |at| {
+            let run = tested.play(&all[at])?;
+            let judged = Judged::of(&all[at], &run);
+            Ok((run, judged))
+        })
     }
 
     /// What was found, or each fault.

@@ -6,9 +6,9 @@ use super::clock::Clock;
 use super::explain::advice;
 use super::select::Select;
 use super::{Code, CommandError};
+use crate::bars;
 use crate::shell::reading;
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::score::{Score, Scoreboard};
 use rehang_judge::{Outcome, Row, timeline};
@@ -20,16 +20,14 @@ use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, unknown};
 use rehang_scenario::{Arm, Proof, Scenario, Span, Style, Terminal};
-use rehang_stage::threads::{cores, side_by_side};
+use rehang_stage::threads::cores;
 use rehang_wrapper::findings::{self, id, told};
 use rehang_wrapper::summary::Summary;
 use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Test a wrapper of your own: it is the strategy, and the fakes are on its PATH.
@@ -190,30 +188,12 @@ impl Wrapper {
     }
 
     fn play(&self, tested: &Tested, cells: &[Cell]) -> Vec<Out> {
-        let target =
-            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(cells.len() as u64), target);
-        let style = ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} cells {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<Out>> = Mutex::new(Vec::new());
         // what goes on in circles takes the longest: it begins first
         let goes_on = |cell: &Cell| matches!(cell.baseline.outcome, Outcome::Hung { proof: Proof::Lasso, .. });
-        let mut order: Vec<(usize, &Cell)> = cells.iter().enumerate().collect();
-        order.sort_by_key(|(_, cell)| !goes_on(cell));
+        let mut order: Vec<(usize, &str)> = cells.iter().map(|cell| cell.name.as_str()).enumerate().collect();
+        order.sort_by_key(|(at, _)| !goes_on(&cells[*at]));
         let jobs = self.jobs.unwrap_or_else(|| if tested.within.is_some() { cores() } else { 8 });
-        side_by_side(jobs.clamp(1, cells.len()), || {
-            while let Some(&(at, cell)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                bar.set_message(cell.name.clone());
-                let judged = tested.judge(cell);
-                bar.inc(1);
-                done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, judged));
-            }
-        });
-        bar.finish_and_clear();
-        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.sort_by_key(|(at, _)| *at);
-        done
+        bars::side_by_side(jobs, "cells", &order, |at| tested.judge(&cells[at]))
     }
 
     fn report(

@@ -213,3 +213,8 @@ pub struct Lock {
     /// The last byte that it covers; `None`: to the end of the file.
     pub to: Option<u64>,
 }
+
+/// The number of a pseudo-terminal within its devpts, of one as [`Object::Master`] has it.
+pub(crate) fn number_in_devpts(pty: u64) -> u32 {
+    pty as u32
+}

@@ -5,6 +5,7 @@
 mod descriptor;
 mod process;
 
+pub(crate) use descriptor::number_in_devpts;
 pub use descriptor::{Descriptor, End, Family, Lock, Mode, Object, Socket, SocketState, Traffic};
 pub use process::{Call, Does, Io, Namespaces, Process, Server, Signals, State, Thread, TimeLimit, Watch};
 

@@ -293,10 +293,9 @@ impl<'a> View<'a> {
 
     /// The FIFO that a process reads here and keeps open for writing itself, so that no writer's end is its end: a channel for
     /// commands (fifo(7)). Anyone may open it, as long as it has a name.
-    pub fn kept_open(&self, process: &Process, fd: &Descriptor) -> Option<&'a str> {
-        let own = self.after.process(process.pid)?.fd(fd.fd)?;
-        let Object::Fifo { path, .. } = &own.what else { return None };
-        (self.writes_itself(process, own) && !path.ends_with(" (deleted)")).then_some(path.as_str())
+    pub fn kept_open<'d>(&self, process: &Process, fd: &'d Descriptor) -> Option<&'d str> {
+        let Object::Fifo { path, .. } = &fd.what else { return None };
+        (self.writes_itself(process, fd) && !path.ends_with(" (deleted)")).then_some(path.as_str())
     }
 
     pub fn socket(&self, fd: &Descriptor) -> Option<&'a Socket> {

@@ -487,8 +487,11 @@ fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>, reach: &
     if text.ends_with("/ptmx") {
         return fds::master_index(pid, fd, text, reach).is_some_and(|index| shared.contains(&Shared::Pty(index)));
     }
-    if let Some(index) = text.strip_prefix("/dev/pts/").and_then(|n| n.parse().ok()) {
-        return shared.contains(&Shared::Pty(fds::pty_at(pid, fd, text, index, reach)));
+    if let Some(index) = text.strip_prefix("/dev/pts/").and_then(|n| n.parse::<u32>().ok()) {
+        // of which devpts it is has to be read: only where a terminal of that number is wanted
+        let is_wanted =
+            shared.iter().any(|one| matches!(one, Shared::Pty(pty) if crate::data::number_in_devpts(*pty) == index));
+        return is_wanted && shared.contains(&Shared::Pty(fds::pty_at(pid, fd, text, index, reach)));
     }
     if text.starts_with('/') && !text.starts_with("/dev/") {
         // the inode of a FIFO or of a file with a lock: both are rare, so few links are looked at this closely

@@ -3,7 +3,7 @@
 //! Invariant: a wait that is not understood leads outside.
 
 use super::{Edge, Over, To, is_reader, to};
-use crate::data::{Descriptor, Family, Object, Pid, Process, Signals, SocketState, State, TimeLimit};
+use crate::data::{Descriptor, End, Family, Object, Pid, Process, Signals, SocketState, State, TimeLimit};
 use crate::diagnosis::rules::{self, file, run};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::{NO_END_MS, On, Wait};
@@ -228,15 +228,14 @@ impl Found<'_, '_> {
     /// handed nothing down.
     fn may_be_held_above(&self, fd: &Descriptor) -> bool {
         let (Object::Pipe { inode } | Object::Fifo { inode, .. }) = fd.what else { return false };
+        let after = self.view.after;
         let has_it = |process: &Process| {
-            process.fds.iter().any(|fd| match fd.what {
-                Object::Pipe { inode: other } | Object::Fifo { inode: other, .. } => other == inode,
-                _ => false,
-            })
+            let mut holders = [End::Read, End::Write].into_iter().flat_map(|end| after.holders(inode, end));
+            holders.any(|(holder, _)| holder.pid == process.pid)
         };
         let mut below = Some(self.process);
         self.view.ancestors(self.process.pid).any(|above| {
-            let Some(above) = self.view.after.process(above) else { return false };
+            let Some(above) = after.process(above) else { return false };
             let child = below.replace(above);
             !above.fds_read && above.pid > 1 && child.is_some_and(has_it)
         })

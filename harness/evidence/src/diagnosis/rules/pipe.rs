@@ -23,13 +23,8 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     let writers = view.other_end(process, fd, true);
     if let Some(path) = view.kept_open(process, fd).filter(|_| writers.is_empty()) {
-        let text = format!("{} waits for a line in the FIFO {path}, which it keeps open itself", view.name(pid));
-        let ends = format!("a line written to {path}");
-        if !view.is_of_a_run(pid) {
-            return Some(Finding::waiting(pid, "pipe-read", rank::IDLE, text).ends(ends));
-        }
-        let finding = Finding::hung(pid, "own-pipe", "", text).ends(ends).because("nobody else has it open now");
-        return Some(finding.after(view.age_ms(process), ways::LONG_MS));
+        let ends_late = view.is_of_a_run(pid).then_some(("own-pipe", "", "nobody else has it open now"));
+        return Some(commands(view, process, path, rank::IDLE, ends_late));
     }
     if view.writes_itself(process, fd) {
         return shared(view, process, fd, &writers);
@@ -73,6 +68,25 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let above = view.ancestors(pid).any(|above| writers.contains(&above));
     let rank = if above { rank::BELOW } else { rank::IDLE + 1 };
     Some(Finding::waiting(pid, "pipe-read", rank, text).ends(format!("{} writes or ends", view.names(&writers))))
+}
+
+/// A wait for a line in a FIFO that its reader keeps open itself: anyone may open it. With a signature, a mechanism and a
+/// reason it counts as hung once it has lasted for longer than anybody waits.
+pub fn commands(
+    view: &View<'_>,
+    process: &Process,
+    path: &str,
+    rank: u8,
+    hung: Option<(&'static str, &'static str, &str)>,
+) -> Finding {
+    let pid = process.pid;
+    let text = format!("{} waits for a line in the FIFO {path}, which it keeps open itself", view.name(pid));
+    let ends = format!("a line written to {path}");
+    let Some((signature, mechanism, because)) = hung else {
+        return Finding::waiting(pid, "pipe-read", rank, text).ends(ends);
+    };
+    let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
+    finding.after(view.age_ms(process), ways::LONG_MS)
 }
 
 /// A pipe of which the reader holds the other end too, as all others that have it: tokens are put back into it (the

@@ -9,8 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
-use crate::diagnosis::ways;
-use crate::diagnosis::ways::LONG_MS;
+use crate::diagnosis::ways::{self, LONG_MS};
 use crate::kind;
 use rehang_words::text::duration;
 
@@ -160,7 +159,7 @@ fn goes_on_elsewhere(view: &View<'_>, process: &Process, wait: &Wait) -> Option<
     }
     let has_child = view.after.processes().any(|child| child.ppid == pid);
     let by_child = has_child && Signals::has(process.signals.caught, libc::SIGCHLD);
-    (by_child || is_told(process)).then(|| signal_wait(pid, &name.to_string()))
+    (by_child || is_told(process)).then(|| signal_wait(pid, &format!("{name} waits for a signal that it handles")))
 }
 
 /// Whether a signal that a process handles may be what it waits for.
@@ -168,8 +167,9 @@ fn is_told(process: &Process) -> bool {
     ways::may_be_told(process) || ways::awaits_signals(process)
 }
 
-fn signal_wait(pid: Pid, name: &str) -> Finding {
-    let text = format!("{name} waits for a signal that it handles, and who would send it cannot be seen");
+/// `waits` says who waits for a signal, and what else may be one.
+fn signal_wait(pid: Pid, waits: &str) -> Finding {
+    let text = format!("{waits}, and who would send it cannot be seen");
     Finding { signature: "signal-wait", ..Finding::unknown(pid, &text) }.ends("a signal that it handles")
 }
 
@@ -365,7 +365,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     if let Some(fd) = only_its_own(view, process, waits) {
         // the handler of a signal writes to such a pipe (select_tut(2), "the self-pipe trick")
         if is_told(process) {
-            return signal_wait(pid, &name.to_string());
+            return signal_wait(pid, &format!("{name} waits for a signal that it handles"));
         }
         let text = format!("{name} reads {}, to which nobody but itself could write", super::fd_name(fd));
         let finding = Finding::hung(pid, "own-pipe", "", text).ends(end_it(view, pid));
@@ -380,9 +380,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
                 finding.because("it waits for a signal and handles none: only one that ends it could wake it"),
             );
         }
-        let text =
-            format!("{name} waits for a signal, or for an alarm of its own, and who would send it cannot be seen");
-        return Finding { signature: "signal-wait", ..Finding::unknown(pid, &text) }.ends("a signal that it handles");
+        return signal_wait(pid, &format!("{name} waits for a signal, or for an alarm of its own"));
     }
     let watched = |wait: &Wait| match wait.on {
         On::Input(fd) => process.fd(fd).is_some_and(|fd| fd.what == Object::Inotify),

@@ -94,22 +94,14 @@ fn kept_open(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Find
     if view.agent(process.pid).is_some() {
         return None;
     }
-    let name = view.name(process.pid);
     if let Some(path) = view.kept_open(process, fd) {
-        let text = format!("{name} waits for a line in the FIFO {path}, which it keeps open itself");
-        let ends = format!("a line written to {path}");
-        let reads_to_end = READERS.contains(&kind::program(process)) && !COMMON.contains(&kind::program(process));
-        return Some(match reads_to_end && view.is_of_a_run(process.pid) {
-            true => {
-                let because = "it may read to the end, and would never see one";
-                let finding = Finding::hung(process.pid, "stdin-open", "S1", text).ends(ends).because(because);
-                finding.after(view.age_ms(process), ways::LONG_MS)
-            }
-            false => Finding::waiting(process.pid, "pipe-read", rank::SERVES, text).ends(ends),
-        });
+        let program = kind::program(process);
+        let may_never_end = READERS.contains(&program) && !COMMON.contains(&program) && view.is_of_a_run(process.pid);
+        let hung = ("stdin-open", "S1", "it may read to the end, and would never see one");
+        return Some(pipe::commands(view, process, path, rank::SERVES, may_never_end.then_some(hung)));
     }
     let serves = view.writes_itself(process, fd) && process.listening(&view.after.sockets).next().is_some();
-    let text = format!("{name} serves, and keeps its own standard input open");
+    let text = format!("{} serves, and keeps its own standard input open", view.name(process.pid));
     serves.then(|| {
         Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to")
     })

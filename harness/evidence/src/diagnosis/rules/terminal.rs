@@ -131,7 +131,7 @@ fn is_of_another(process: &Process, path: &str, index: Option<u64>) -> bool {
         Some(index) => {
             process.tty != 0
                 && (136..=143).contains(&libc::major(device))
-                && u64::from(own) != index & u64::from(u32::MAX)
+                && own != crate::data::number_in_devpts(index)
         }
         None => {
             path.starts_with("/dev/tty") && path.len() > "/dev/tty".len() && !path[8..].starts_with(char::is_numeric)

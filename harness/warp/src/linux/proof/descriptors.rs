@@ -215,19 +215,16 @@ fn devpts(pid: i32, fd: i32) -> Option<String> {
     let (link, info) = (procfs::link(pid, fd)?, procfs::descriptor_info(pid, fd)?);
     let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
     let mounts = std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).ok()?;
-    let mount = |line: &str| {
-        // its number, the parent's, the device, the root, the place
-        let words: Vec<String> = line.split(' ').take(5).map(str::to_owned).collect();
-        Some((words.first()?.clone(), words.get(2)?.clone(), words.get(4)?.clone(), line.contains(" - devpts ")))
-    };
-    let mounts: Vec<_> = mounts.lines().filter_map(mount).collect();
-    let (_, device, _, is_devpts) = mounts.iter().find(|(of, ..)| of == id)?;
-    if *is_devpts {
-        return Some(device.clone());
+    // of a mount: its number, the parent's, the device, the root, the place
+    let word = |line: &str, at| line.split(' ').nth(at).map(str::to_owned);
+    let is_devpts = |line: &&str| line.contains(" - devpts ");
+    let own = mounts.lines().find(|line| line.split(' ').next() == Some(id))?;
+    if is_devpts(&own) {
+        return word(own, 2);
     }
     let beside = format!("{}/pts", link.rsplit_once('/')?.0);
-    let found = mounts.iter().rev().find(|(_, _, place, is_devpts)| *place == beside && *is_devpts);
-    found.map(|(_, device, ..)| device.clone())
+    let found = mounts.lines().rev().filter(is_devpts).find(|line| line.split(' ').nth(4) == Some(&beside))?;
+    word(found, 2)
 }
 
 /// Whether two descriptors may be of one devpts.
