@@ -390,23 +390,29 @@ def judge_supervise(case, options):
         tree.end()
 
 
+def in_virtual_time(case, options, more=(), prefix=()):
+    """How a tree's run in virtual time ends (None: it does not), and what it and the prefix said on stdout and stderr."""
+    with tempfile.NamedTemporaryFile(suffix='.json') as report:
+        warp = (options.rehang, 'warp', *more, '--until', UNTIL, '--within', f'{WARP}s', '--json', report.name, '--')
+        tree = Tree(case, (*warp, *prefix))
+        try:
+            tree.run.wait(WARP + END)
+            end = json.loads(Path(report.name).read_text())
+        except (subprocess.TimeoutExpired, ValueError):
+            end = None
+        finally:
+            out, errors = tree.output('stdout'), tree.output('stderr')
+            tree.end()
+    return end, out, errors
+
+
 def judge_warp(case, options):
     """In virtual time every process of the tree is looked at again and again; how the run ends says which looks were true."""
-    with tempfile.NamedTemporaryFile(suffix='.json') as report:
-        tree = Tree(case, (options.rehang, 'warp', '--looks', str(options.warp), '--until', UNTIL, '--within', f'{WARP}s', '--json', report.name, '--'))
-        try:
-            try:
-                code = tree.run.wait(WARP + END)
-            except subprocess.TimeoutExpired:
-                return Result(case, 'failed', 'rehang warp does not end', 'error')
-            ready = re.search(r'^ready (\d+)', tree.output('stdout'), re.M)
-            last = ' / '.join(tree.output('stderr').strip().splitlines()[-3:])[-400:]
-            try:
-                end = json.loads(Path(report.name).read_text())
-            except ValueError:
-                return Result(case, 'failed', f'exit code {code}: {last}', 'error')
-        finally:
-            tree.end()
+    end, out, errors = in_virtual_time(case, options, ['--looks', str(options.warp)])
+    ready = re.search(r'^ready (\d+)', out, re.M)
+    last = ' / '.join(errors.strip().splitlines()[-3:])[-400:]
+    if end is None:
+        return Result(case, 'failed', f'rehang warp does not end: {last}', 'error')
     looks = end['looks']
     tell = lambda look: f'{look["at_seconds"]:.0f} s: {look["program"]}: {look["verdict"].upper()} {look["sure"]}: {look["sentence"]}'  # noqa: E731
     false = [look for look in looks if look['is_false']]
@@ -427,6 +433,25 @@ def judge_warp(case, options):
         result.is_hung = bool(proved)
     result.looks = looks
     return result
+
+
+def judge_guarded(case, options):
+    """In virtual time the default supervise has three hours: a healthy tree ends by itself in it, or lives to the last."""
+    end, out, errors = in_virtual_time(case, options, ['--quiet'], (options.rehang, 'supervise', '--'))
+    acts = [line for line in errors.splitlines() if line.startswith('rehang: ')]
+    if end is None:
+        return Result(case, 'failed', f'rehang warp does not end: {acts}', 'error')
+    said = f'{end["verdict"]}{" " + str(end["code"]) if "code" in end else ""} at {end["virtual_seconds"]:.0f} s {" ".join(acts[-1:])}'.strip()
+    if not re.search(r'^ready ', out, re.M) or end['verdict'] not in ('exited', 'horizon'):
+        return Result(case, 'failed', said, 'not fit')
+    # what is over and has left something behind is only reported
+    is_ended = any(line.startswith(('rehang: ended ', 'rehang: ends ')) for line in acts)
+    if case.truth != 'healthy' or not is_ended:
+        return Result(case, 'passed', said=said)
+    alone, _, _ = in_virtual_time(case, options)
+    if alone is None or alone['verdict'] != 'exited':
+        return Result(case, 'failed', f'does not end in virtual time; {said}', 'not fit')
+    return Result(case, 'failed', said, 'ended a healthy run', said)
 
 
 def judge_case(case, options):
@@ -562,7 +587,7 @@ def close(results, options):
               f'{sum(look["is_false"] for look in looks)} of them called HUNG; of proved hangs {len(of("hung"))}, {named} called so')
         trees = [r for r in results if r.case.truth == 'hung' and r.kind == 'passed']
         print(f'of {len(trees)} hung trees that passed, {sum(r.is_hung for r in trees)} are proved deadlocks')
-    if hung and not options.verify and not options.supervise and options.warp is None:
+    if hung and not options.verify and not options.supervise and not options.guarded and options.warp is None:
         share = lambda n: f'{n} of {len(hung)} ({100 * n / len(hung):.0f} %)'  # noqa: E731
         print(f'the cause of the hang named: {share(sum(r.named for r in hung))}')
         print(f'called HUNG within {options.named:.0f} s: {share(sum(r.is_hung for r in hung))}')
@@ -584,6 +609,7 @@ def main():
     parser.add_argument('--supervise', type=float, metavar='SECONDS')
     parser.add_argument('--agent', action='store_true', help='start each tree as the tool of an agent, and ask about that')
     parser.add_argument('--warp', type=int, metavar='N', help='run each tree in virtual time, and look N times')
+    parser.add_argument('--guarded', action='store_true', help='run each tree under `rehang supervise` in virtual time')
     parser.add_argument('--verify', action='store_true')
     parser.add_argument('--still', type=float, default=5, help='seconds for which a hung tree must not move')
     parser.add_argument('--named', type=float, default=NAMED, help='seconds after which a hung tree must be named')
@@ -615,7 +641,7 @@ def main():
         return 0
     if not options.verify and not has(options.rehang):
         sys.exit(f'no {options.rehang}: set REHANG')
-    judge = (judge_case if options.verify else judge_supervise if options.supervise else judge_warp if options.warp is not None else judge_why)
+    judge = (judge_case if options.verify else judge_guarded if options.guarded else judge_supervise if options.supervise else judge_warp if options.warp is not None else judge_why)
     try:
         results = [r for _ in range(options.times) for r in run_all(cases, options, judge)]
     finally:

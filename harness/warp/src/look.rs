@@ -56,6 +56,30 @@ impl Jumps {
         self.all.push((Instant::now(), at));
     }
 
+    /// No jumps yet, of a clock that shows `now`.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn since(now: Duration) -> Jumps {
+        Jumps { all: Vec::new(), before: now }
+    }
+
+    /// The jumps, the last one first, at most one in each millisecond of real time and `most` in all: how long ago each was,
+    /// and to which virtual time. Then what the clock showed before them.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn latest(&self, most: usize) -> (Vec<(Duration, Duration)>, Duration) {
+        let (now, mut kept) = (Instant::now(), Vec::<(Duration, Duration)>::new());
+        for (then, at) in self.all.iter().rev() {
+            let ago = now.saturating_duration_since(*then);
+            if kept.last().is_some_and(|(last, _)| last.as_millis() == ago.as_millis()) {
+                continue;
+            }
+            if kept.len() == most {
+                return (kept, *at);
+            }
+            kept.push((ago, *at));
+        }
+        (kept, self.before)
+    }
+
     /// The virtual time from the start that the clock showed at an instant of real time. Before the jumps that are kept it is
     /// what the clock showed last of all before them.
     pub fn at(&self, real: Instant) -> Duration {

@@ -97,8 +97,7 @@ pub struct Upstream {
     /// contain what it says.
     #[arg(long)]
     pub why: bool,
-    /// Each release runs under `rehang supervise` with this stack; the rows contain what that did. For `cargo xtask
-    /// supervise-real`.
+    /// Each release runs under `rehang supervise` with this stack; the rows contain what that did.
     #[arg(long, value_name = "STACK", hide = true, conflicts_with_all = ["why", "results", "baseline"])]
     pub supervised: Option<String>,
     /// A hang makes the exit code 3.
@@ -146,8 +145,7 @@ impl Upstream {
                 }
             };
         }
-        let unfit =
-            [(self.why, "--why"), (self.supervised.is_some(), "--supervised"), (self.deadline.is_some(), "--deadline")];
+        let unfit = [(self.why, "--why"), (self.deadline.is_some(), "--deadline")];
         let unfit = unfit.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
         let mut in_virtual_time = self.clock.settings(unfit, rehang_live::HORIZON)?;
         match &mut in_virtual_time {

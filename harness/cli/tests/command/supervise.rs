@@ -334,8 +334,8 @@ fn what_is_seen_planned_and_done_is_told() {
 #[test]
 fn a_strategy_announces_its_limit_and_keeps_to_it() {
     let cache = tempfile::tempdir().expect("a folder");
-    // half a minute of the strategy's clock is 150 ms
-    let mut told = Told::of(cache.path(), &["--pace", "200", "--grace", "1s"], "exec sleep infinity");
+    // half a minute of the strategy's clock is a second and a half: three looks that agree fit in on a loaded machine too
+    let mut told = Told::of(cache.path(), &["--pace", "20", "--grace", "1s"], "exec sleep infinity");
     let all = told.until("end");
     let at = |kind: &str| all.iter().position(|event| event["event"] == kind).expect(kind);
     let act = &all[at("act")];
@@ -344,7 +344,7 @@ fn a_strategy_announces_its_limit_and_keeps_to_it() {
     assert_eq!(act["constants"]["limit_ms"], 30_000, "{act:#}");
     let plan = all[..at("act")].iter().rfind(|event| event["cause"] == "never-ends").expect("a plan");
     let ms = |event: &serde_json::Value, key: &str| event[key].as_u64().expect("a time");
-    assert!(ms(plan, "at_ms").abs_diff(ms(plan, "since_ms") + 150) <= 1, "{plan:#}");
+    assert!(ms(plan, "at_ms").abs_diff(ms(plan, "since_ms") + 1_500) <= 1, "{plan:#}");
     assert!(ms(act, "ms") >= ms(plan, "at_ms"), "not before its time: {act:#} {plan:#}");
     let look = &all[..at("act")].iter().rfind(|event| event["event"] == "look").expect("a look");
     assert!(look["closed_in"] == true && look["waits"][0]["to"] == "nobody", "{look:#}");

@@ -51,3 +51,37 @@ fn what_cannot_be_run_is_126_or_127() {
     assert_eq!(warp(&[], &["/etc/passwd"]).0, Some(126));
     assert_eq!(warp(&["--start", "yesterday"], &["true"]).0, Some(2));
 }
+
+#[test]
+fn what_reads_proc_in_virtual_time_sees_the_tree_as_it_would_be_without_the_tracer() {
+    let rehang = env!("CARGO_BIN_EXE_rehang");
+    let script = format!("sleep 1000 & sleep 100; exec {rehang} why --json $!");
+    let mut all = Command::new(rehang);
+    let output = all.args(["warp", "-q", "--", "sh", "-c", &script]).stdin(Stdio::null()).output().expect("rehang");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let sentence = found["sentence"].as_str().unwrap_or_default();
+    assert!(found["verdict"] == "waiting" && sentence.contains("(at most 16m40s)"), "{found:#}");
+    let tree = found["evidence"][0]["text"].as_str().unwrap_or_default();
+    assert!(tree.contains("1m41s old"), "{tree}");
+}
+
+#[test]
+fn supervise_has_its_limits_in_virtual_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let end = path("end.json");
+    let evidence = path("kept");
+    let run = |command: &[&str]| {
+        let supervise = [env!("CARGO_BIN_EXE_rehang"), "supervise", "--evidence", &evidence, "--"];
+        let (code, said) = warp(&["-q", "--json", &end], &[&supervise, command].concat());
+        let json: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&end).expect("a file")).expect("JSON");
+        (code, said, json["virtual_seconds"].as_f64().expect("a time"))
+    };
+    // a timer is left, so it is left alone; each look must see how much of it
+    assert_eq!(run(&["sh", "-c", "sleep 3000; exit 7"]), (Some(7), String::new(), 3000.0));
+    let (code, said, at) = run(&["sleep", "infinity"]);
+    assert!(code == Some(123) && said.contains("[never-ends, guard-process]"), "{said}");
+    // the first look after 10 s, and three that agree in half a minute
+    assert!((40.0..60.0).contains(&at), "{at}");
+}

@@ -22,9 +22,9 @@ use std::process::ExitCode;
 /// How many times as fast as the wall clock guard's clock runs around a hang.
 const PACE_OF_HANGS: u32 = 300;
 /// The strategy around a hang that a limit of its own ends, at 65 minutes at the latest. A look takes a second of the wall
-/// clock, whatever the pace, and longer on a loaded machine: five minutes of guard's clock, and it needs two. With its 75
-/// minutes of quiet the limit that is meant would not always come first.
-const WITH_TIME_TO_LOOK: &str = "guard(quiet=4h)";
+/// clock, whatever the pace, and many on a loaded machine: hours of guard's clock, and it needs two. With its own limits
+/// for a silent run the limit that is meant would not always come first.
+const WITH_TIME_TO_LOOK: &str = "guard(quiet=48h, at-work=48h)";
 /// Around a peer that is silent: that counts from a minute on of the kernel's own clock, which no pace makes faster.
 const PACE_OF_SILENCE: u32 = 60;
 /// And around what is no hang.

@@ -53,7 +53,7 @@ pub struct Options {
     /// of the snapshot. On a busy machine the time for which the reader waited for a processor may come on top, up to
     /// three times as much.
     pub limit: Duration,
-    /// The tree runs in virtual time.
+    /// The tree runs in virtual time, and this process does not. If this process runs in virtual time too, it asks its tracer.
     pub time: Option<Arc<VirtualTime>>,
 }
 
@@ -128,7 +128,8 @@ fn read(
     progress: Arc<Progress>,
 ) -> Result<Snapshot, SnapshotError> {
     let began = now_ns();
-    let (limit, time) = (Limit::new(options.limit, progress), options.time.clone());
+    let limit = Limit::new(options.limit, progress);
+    let time = options.time.clone().or_else(|| VirtualTime::of_this_process().map(Arc::new));
     let reach = Reach { mounts: Mounts::default(), limit, leaves_out, time };
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
     let all = process::list(|pids| beside::each(pids, &reach, |pid, _| Stat::of(pid)))?;
@@ -147,7 +148,7 @@ fn read(
     snapshot.sockets = tables.sockets(snapshot.tree.values(), &mut snapshot.lacks);
     net::queue::add(&mut snapshot);
     snapshot.locks = locks::read(&snapshot.tree);
-    snapshot.alarms = ways::alarms(&all, options.time.as_ref().map_or(0, |time| time.alarms()));
+    snapshot.alarms = ways::alarms(&all, reach.time.as_ref().map(|time| time.alarms()));
     let others = around(&mut snapshot, &all, &tree, &reach);
     for pid in ways::below_daemons(&snapshot, &all) {
         snapshot.around.extend(process::read(pid, &all, &snapshot.reader, &reach).map(|process| (pid, process)));
@@ -163,7 +164,7 @@ fn read(
     }
     unseen(&mut snapshot, &all, &others);
     ways::add(&mut snapshot);
-    if let Some(time) = &options.time {
+    if let Some(time) = &reach.time {
         time.add_ages(&mut snapshot);
     }
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);

@@ -20,13 +20,15 @@ const TIMEOUTS: [&str; 3] = ["timeout", "busybox", "gtimeout"];
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "watchdog"];
 
 /// Whether an alarm is armed on this machine: the timer of an alarm calls `it_real_fn`, and the list of all timers does not
-/// say whose it is (kernel/time/timer_list.c since Linux 4.11). `traced` is how many a tracer keeps instead of the kernel.
-pub fn alarms(all: &All, traced: usize) -> Alarms {
-    let Ok(list) = file::text("/proc/timer_list") else { return Alarms::NotKnown };
-    if !list.contains("active timers") {
-        return Alarms::NotKnown;
-    }
-    match list.matches(" it_real_fn").count() + traced {
+/// say whose it is (kernel/time/timer_list.c since Linux 4.11). `traced` is how many a tracer keeps of a tree that runs in virtual time: the
+/// kernel has none of these, and its list is of other processes.
+pub fn alarms(all: &All, traced: Option<usize>) -> Alarms {
+    let of_kernel = || {
+        let list = file::text("/proc/timer_list").ok().filter(|list| list.contains("active timers"))?;
+        Some(list.matches(" it_real_fn").count())
+    };
+    let Some(armed) = traced.or_else(of_kernel) else { return Alarms::NotKnown };
+    match armed {
         0 => Alarms::None,
         // a process has one alarm at most
         armed if all.iter().filter(|(pid, stat)| handles_alarms(**pid, stat)).take(armed).count() == armed => {

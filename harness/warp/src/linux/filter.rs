@@ -3,6 +3,7 @@
 //! It decides by arguments, so that a wait without a time limit, and a poll that does not wait, cost nothing. Whatever is
 //! not named runs untouched.
 
+use super::view::VIEW;
 use super::x86_64::regs::{AUDIT_ARCH, X32_BIT};
 use libc::*;
 
@@ -27,8 +28,8 @@ enum When {
     Pty,
     /// A socket of the internet.
     Internet,
-    /// The process is to be hidden from its tracer.
-    Undumpable,
+    /// The process is to be hidden from its tracer, or asks for the tracer's view of the tree.
+    Prctl,
     /// It never runs: the program reads this error.
     Refused(i32),
 }
@@ -84,7 +85,7 @@ const TABLE: &[(c_long, When)] = &[
     (SYS_sysinfo, Always),
     (SYS_times, Always),
     (SYS_ptrace, Always),
-    (SYS_prctl, Undumpable),
+    (SYS_prctl, Prctl),
     // waits for io_uring cannot be cut; programs go on without it
     (SYS_io_uring_setup, Refused(ENOSYS)),
     (SYS_io_uring_enter, Refused(ENOSYS)),
@@ -186,8 +187,9 @@ fn block(when: When) -> Vec<sock_filter> {
             trace,
             allow,
         ],
-        Undumpable => vec![
+        Prctl => vec![
             argument(0, false),
+            jump(EQUAL, VIEW, 3, 0),
             jump(EQUAL, PR_SET_DUMPABLE as u32, 0, 3),
             argument(1, false),
             jump(EQUAL, 0, 0, 1),
@@ -287,6 +289,7 @@ mod tests {
             (SYS_prctl, [4, 0, 0, 0, 0, 0], trace),
             (SYS_prctl, [4, 1, 0, 0, 0, 0], allow),
             (SYS_prctl, [15, 0, 0, 0, 0, 0], allow),
+            (SYS_prctl, [u64::from(VIEW), 1, 1, 0, 0, 0], trace),
             (SYS_io_uring_setup, [0; 6], SECCOMP_RET_ERRNO | ENOSYS as u32),
             (SYS_clock_settime, [0; 6], SECCOMP_RET_ERRNO | EPERM as u32),
             (SYS_getrandom, [0; 6], allow),

@@ -18,6 +18,7 @@ mod timed;
 mod timers;
 mod tracer;
 mod tree;
+mod view;
 mod waits;
 mod x86_64;
 

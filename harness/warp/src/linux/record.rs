@@ -19,6 +19,8 @@ const NOTES: usize = 50;
 /// What happened in a run.
 pub struct Record {
     pub began: Instant,
+    /// The same in ns since boot, as processes' births are counted.
+    pub began_boot_ns: u64,
     pub jumps: u64,
     pub last: Option<Expiry>,
     /// `false` once time flowed with processor time.
@@ -39,6 +41,7 @@ impl Record {
     pub fn new(log: Option<File>) -> Record {
         Record {
             began: Instant::now(),
+            began_boot_ns: super::sys::since_boot(),
             jumps: 0,
             last: None,
             repeatable: true,

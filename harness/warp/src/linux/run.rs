@@ -248,7 +248,7 @@ impl Tracer<'_> {
     }
 
     /// The tree as it is.
-    fn view(&self) -> Look {
+    pub fn view(&self) -> Look {
         let left = |schedule: Option<Schedule>| {
             schedule.map(|schedule| Duration::from_nanos(schedule.at.saturating_sub(self.clock.now)))
         };

@@ -186,6 +186,14 @@ pub fn write_pair(pid: i32, address: u64, first: u64, second: u64) -> bool {
     write(pid, address, &bytes)
 }
 
+/// Real time since the machine was booted, in ns.
+pub fn since_boot() -> u64 {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// The processor time of a process in ns, its ended threads included; `None` if it is gone.
 pub fn cpu_time(pid: i32) -> Option<u64> {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };

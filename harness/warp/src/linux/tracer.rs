@@ -73,6 +73,8 @@ pub struct Tracer<'a> {
     /// When the next look is.
     pub look_at: Option<u64>,
     pub look: Option<OnLook<'a>>,
+    /// A program of the tree has asked for the tracer's view.
+    pub is_viewed: bool,
 }
 
 impl<'a> Tracer<'a> {
@@ -103,6 +105,7 @@ impl<'a> Tracer<'a> {
             pty_barrier: None,
             look_at: None,
             look,
+            is_viewed: false,
         };
         if let Some(first) = first {
             tracer.set_next_look(Next::At(first));
@@ -223,7 +226,7 @@ impl<'a> Tracer<'a> {
         if at > self.clock.now {
             self.clock.set(at);
             self.publish();
-            if self.look.is_some() {
+            if self.look.is_some() || self.is_viewed {
                 Arc::make_mut(&mut self.record.jumped).add(self.clock.elapsed());
             }
         }
