@@ -73,6 +73,15 @@ const fn kind(
     Kind { title, name, programs, package, headless }
 }
 
+/// Agents that wait for the end of their stdin without a limit, although they have timers: Codex 0.169.0 was alive after a day
+/// of virtual time, with timers of a minute and less (UPSTREAM.md, stdin-open).
+const NO_LIMIT_OF_STDIN: [&str; 1] = ["codex"];
+
+/// Whether a process is an agent whose timers do not end its wait for stdin.
+pub fn has_no_limit_of_stdin(process: &Process) -> bool {
+    of(process).is_some_and(|kind| NO_LIMIT_OF_STDIN.contains(&kind.name))
+}
+
 /// Interpreters: what they run is their first argument that is no flag.
 const INTERPRETERS: [&str; 6] = ["node", "bun", "deno", "python", "python3", "MainThread"];
 

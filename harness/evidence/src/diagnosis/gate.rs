@@ -109,6 +109,9 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     if asks && view.agent_above(finding.pid).is_some() {
         return None;
     }
+    if finding.signature == "stdin-open" && crate::kind::has_no_limit_of_stdin(process) {
+        return None;
+    }
     // what serves or follows has timers, and they do not end it
     let is_endless = finding.signature == "never-ends";
     let keeps_house = |way: &Way| is_endless && way.left_ms.is_some_and(|ms| ms <= OF_A_SERVER_MS);

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 /// How often something is looked for before a test fails.
-const TRIES: usize = 50_000;
+const TRIES: usize = 1_000_000;
 
 /// A child of this process, which ends with the test.
 pub struct Staged(Child);
