@@ -154,6 +154,7 @@ pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
         pid: 100,
         is_root,
         closed_in: false,
+        is_at_callers_stdin: false,
         parts: Vec::new(),
         hung_in_ms: None,
         agent_above: None,

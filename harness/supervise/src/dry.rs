@@ -68,7 +68,7 @@ impl Supervisor {
         let would = Would { after_ms: meaning.after_ms, what, evidence };
         self.dry = Some(Dry { due: false, part, would: Some(would) });
         self.host.retire();
-        (self.looks, self.glances, self.glance, self.asks) = (None, None, None, None);
+        (self.glances, self.glance, self.asks) = (None, None, None);
         Ok(())
     }
 

@@ -95,7 +95,7 @@ pub enum Event {
     Look(Finding),
     /// What will be done, and when, if nothing changes before then.
     Plan {
-        /// The strategy; `patience` for `--patience`.
+        /// The strategy.
         by: String,
         /// `end`, `end-part` or `take-as-over`.
         does: &'static str,
@@ -114,7 +114,7 @@ pub enum Event {
     Moved,
     /// Something is done to the command.
     Act {
-        /// The strategy; `patience` for `--patience`.
+        /// The strategy.
         by: String,
         /// `signal`: to the command's group, or to all `processes`; `end`: SIGTERM, after the grace SIGKILL, to all `processes`.
         does: &'static str,

@@ -23,7 +23,7 @@ use evidence::Evidence;
 pub use evidence::Mask;
 use host::SuperviseHost;
 use last_line::LastLine;
-use look::{Before, Beside, Looks};
+use look::{Before, Beside};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rehang_evidence::{AgentNames, Glance, Heard, Look};
@@ -69,9 +69,6 @@ pub struct Order {
     pub stacks: Vec<Stack>,
     /// How many times as fast as the wall clock the strategies' clock runs.
     pub pace: u32,
-    /// How long a state that no healthy run stays in must last before it is ended; `None`: the processes are not looked
-    /// at.
-    pub patience: Option<Duration>,
     /// Programs that count as agents beside the known ones.
     pub agents: AgentNames,
     /// From SIGTERM to SIGKILL.
@@ -167,7 +164,6 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         glances: None,
         glance: None,
         asks: None,
-        looks: order.patience.map(|patience| Looks::at(run.pid, patience, &order.agents)),
         agents: order.agents,
         argv: order.argv,
         host,
@@ -230,8 +226,6 @@ enum End {
     Settled(String, Settled),
     /// A strategy has begun to end it; of a dry run.
     Begun,
-    /// A look found a state that no healthy run stays in.
-    Found(Box<Look>),
 }
 
 /// What an end that is not the command's own means.
@@ -256,7 +250,6 @@ struct Supervisor {
     run: Running,
     signals: Signals,
     evidence: Evidence,
-    looks: Option<Looks>,
     /// Programs that count as agents in every look.
     agents: AgentNames,
     /// The beginning of a look that a strategy has asked for.
@@ -315,11 +308,7 @@ impl Supervisor {
             if self.is_over() {
                 return Ok(End::Itself);
             }
-            let rests = [
-                self.host.rest(),
-                self.looks.as_ref().filter(|_| self.exit.is_none()).and_then(Looks::rest),
-                self.glance.as_ref().map(Glance::rest),
-            ];
+            let rests = [self.host.rest(), self.glance.as_ref().map(Glance::rest)];
             self.pump(rests.into_iter().flatten().min())?;
             let steps = self.host.tick();
             if !steps.is_empty() {
@@ -327,25 +316,6 @@ impl Supervisor {
                 self.tell_plan();
             }
             self.look_for_strategies();
-            if let Some((look, believed)) = self.looks.as_mut().and_then(|looks| looks.look(&self.heard)) {
-                // it may have ended, or spoken, while it was looked at
-                self.pump(Some(Duration::ZERO))?;
-                if self.exit.is_some() || self.looks.as_ref().is_none_or(|looks| looks.stands().is_none()) {
-                    continue;
-                }
-                self.tell_look(&look);
-                self.tell_plan();
-                self.last_look = Some(look.clone());
-                let end = End::Found(Box::new(look.clone()));
-                match believed {
-                    true if self.dry.is_none() => {
-                        self.before = Some(Before::found(look));
-                        return Ok(end);
-                    }
-                    true => self.would_end(&end)?,
-                    false => {}
-                }
-            }
         }
     }
 
@@ -557,9 +527,8 @@ impl Supervisor {
                 false => polled.push((What::Typed, PollFd::from_borrowed_fd(master.as_fd(), PollFlags::OUT))),
             }
         }
-        let looks = self.looks.as_ref().and_then(Looks::wakes);
         let glances = self.glances.as_ref().map(Beside::wakes);
-        let wakes = looks.into_iter().chain(glances).chain(self.asks.as_ref().map(Beside::wakes));
+        let wakes = glances.into_iter().chain(self.asks.as_ref().map(Beside::wakes));
         // what is done stays readable until it is taken
         for fd in wakes.filter(|_| !self.relays_only) {
             polled.push((What::Looked, PollFd::from_borrowed_fd(fd, PollFlags::IN)));
@@ -604,9 +573,6 @@ impl Supervisor {
                     self.heard.output(bytes, self.run.master.is_some());
                 }
                 self.unsaid[at].extend_from_slice(bytes);
-                if let Some(looks) = &mut self.looks {
-                    looks.moved();
-                }
                 self.tell_moved();
                 let steps = self.host.see(&Seen::Output(STREAMS[at], bytes.to_vec()));
                 self.carry_out(&steps);
@@ -697,15 +663,6 @@ impl Supervisor {
         };
         match end {
             End::Itself => of("", "", "", own_code(self.exit.unwrap_or_default()), "completed"),
-            End::Found(look) => {
-                let (text, cause) = (look.diagnosis.sentence.clone(), look.diagnosis.signature.clone());
-                let patience_ms = self.looks.as_ref().map_or(0, Looks::patience_ms);
-                Meaning {
-                    what: format!("{text} [{cause}]"),
-                    constants: [("patience_ms".to_owned(), patience_ms)].into(),
-                    ..of(tell::PATIENCE, &cause, &text, HUNG, "stopped")
-                }
-            }
             End::Begun => {
                 let (by, policy) = self.host.report().cloned().unwrap_or_default();
                 of(&by, &policy.detected.unwrap_or_default(), &text, HUNG, "stopped")

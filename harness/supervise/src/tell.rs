@@ -9,10 +9,7 @@ use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Limits, Look, Pid, graph};
 use rehang_processes::tree;
 use rehang_strategy::Intended;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-/// The name, in events, of what ends a state that has lasted for `--patience`.
-pub const PATIENCE: &str = "patience";
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most processes, and the most waits, of one finding that are reported.
 const MAX_MEMBERS: usize = 64;
@@ -113,34 +110,16 @@ impl Supervisor {
 
     /// What will be done first. Only the caller can close the command's stdin, so that is not a plan.
     fn plan(&self) -> Option<Event> {
-        let of_strategies = self.host.intent().and_then(|(by, intent)| {
-            let does = match intent.does {
-                Intended::End => "end",
-                Intended::EndPart => "end-part",
-                Intended::TakeAsOver => "take-as-over",
-                Intended::CloseStdin => return None,
-            };
-            let (since_ms, at_ms) = (self.host.wall_ms(intent.since), self.host.wall_ms(intent.at));
-            let (cause, text, pid) = (intent.cause, intent.text, intent.pid);
-            Some((at_ms, Event::Plan { by, does, cause, text, pid, since_ms, at_ms }))
-        });
-        let of_patience = self.looks.as_ref().and_then(|looks| looks.stands()).map(|(pid, since, at)| {
-            let (since_ms, at_ms) = (self.ms_of(since), self.ms_of(at));
-            let text = "it waits for its stdin, and nobody writes to it or closes it".to_owned();
-            let (by, cause) = (PATIENCE.to_owned(), "stdin-open".to_owned());
-            (at_ms, Event::Plan { by, does: "end", cause, text, pid: Some(pid), since_ms, at_ms })
-        });
-        let all = of_patience.into_iter().chain(of_strategies);
-        all.min_by_key(|(at_ms, _)| *at_ms).map(|(_, plan)| plan)
-    }
-
-    /// An instant in milliseconds since the start.
-    fn ms_of(&self, at: Instant) -> u64 {
-        let (now, elapsed_ms) = (Instant::now(), self.host.elapsed_ms());
-        let ms = |span: std::time::Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        let ahead = ms(at.saturating_duration_since(now));
-        let ago = ms(now.saturating_duration_since(at));
-        elapsed_ms.saturating_add(ahead).saturating_sub(ago)
+        let (by, intent) = self.host.intent()?;
+        let does = match intent.does {
+            Intended::End => "end",
+            Intended::EndPart => "end-part",
+            Intended::TakeAsOver => "take-as-over",
+            Intended::CloseStdin => return None,
+        };
+        let (since_ms, at_ms) = (self.host.wall_ms(intent.since), self.host.wall_ms(intent.at));
+        let (cause, text, pid) = (intent.cause, intent.text, intent.pid);
+        Some(Event::Plan { by, does, cause, text, pid, since_ms, at_ms })
     }
 
     /// Something came out or was typed: what was found no longer counts.

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 /// Run a command for real under a strategy: what hangs is ended, with its evidence kept.
 ///
-/// The default, `guard`, harms none of the healthy runs that look hung: a silent build is left alone for hours. Beside
-/// its clocks it looks at the processes: a command that waits for a pipe that nobody writes is ended after a minute.
-/// What a finished command leaves on its pipe is ended half a minute later.
+/// The default, `guard`, harms none of the healthy runs that look hung: a silent build is left alone for hours. While there is
+/// no output it looks at the processes: a command that waits for a pipe that nobody writes is ended after a minute. What a
+/// finished command leaves on its pipe is ended half a minute later.
 ///
 /// Exit codes: the command's own where it ended by itself or was taken as over (128 + N for a signal) · 123 a hang was
 /// ended · 124 the wall clock ended it · 125 rehang could not · 126 the command cannot be run · 127 there is no such
@@ -35,12 +35,6 @@ pub struct Supervise {
     /// End the command after this time, whatever it does: `30m`, `4h`. Without it there is no such limit.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub wall: Option<Span>,
-    /// How long a state that no healthy run stays in must last before it is ended.
-    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
-    pub patience: Span,
-    /// Do not look at the processes: the strategy's clocks alone.
-    #[arg(long)]
-    pub no_look: bool,
     /// A program that counts as an agent, though rehang does not know it: its name, its script or its `-m` module. May be
     /// given more than once.
     #[arg(long, value_name = "NAME")]
@@ -89,13 +83,10 @@ impl Supervise {
             stacks.push(stack(&format!("wall(cap={wall})"))?);
         }
         let real = |span: Span| Duration::from_millis(span.as_ms());
-        // a stack that is named runs as it is; `guard` also looks at the processes
-        let looks = !self.no_look && self.strategy == "guard";
         let report = supervise(Order {
             argv: self.command.clone(),
             stacks,
             pace: self.pace,
-            patience: looks.then(|| real(self.patience)),
             agents: super::agent_names(&self.agent)?,
             grace: real(self.grace),
             evidence: self.evidence.clone(),

@@ -11,6 +11,7 @@ use super::view::View;
 use super::ways::{self, Way};
 use super::{Sure, Verdict};
 use crate::data::{Alarms, Pid, Signals};
+use std::collections::BTreeSet;
 
 /// Hangs that a timer of the process's own would end. A loop that an agent runs has timers of its screen and of its
 /// connections; what it says of itself, and what its records say, does not end by those.
@@ -82,6 +83,24 @@ pub fn agent_above(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<
     let is_tool = finding.verdict == Verdict::Hung && view.agent(finding.pid).is_none();
     let agent = view.agent_above(finding.pid).filter(|agent| is_tool && view.after.tree.contains_key(agent))?;
     (!graph.is_closed_in(agent)).then(|| view.name(agent).to_string())
+}
+
+/// Whether a process that hangs below a root waits for the root's own stdin, and only processes above the root hold its other
+/// end. A source beside the root (a pipeline) may be slow.
+pub fn is_at_callers_stdin(view: &View<'_>, finding: &Finding) -> bool {
+    let stdin = |pid: Pid| view.process(pid).and_then(|process| process.fd(0));
+    let what = |pid: Pid| stdin(pid).map(|fd| &fd.what);
+    let is_below = finding.verdict == Verdict::Hung && finding.signature == "stdin-open";
+    let roots = &view.after.roots;
+    if !is_below || roots.contains(&finding.pid) {
+        return false;
+    }
+    roots.iter().any(|root| {
+        let (Some(process), Some(fd)) = (view.process(*root), stdin(*root)) else { return false };
+        let holders = view.other_end(process, fd, true);
+        let above: BTreeSet<Pid> = view.ancestors(*root).collect();
+        what(*root) == what(finding.pid) && !holders.is_empty() && holders.iter().all(|pid| above.contains(pid))
+    })
 }
 
 /// Whether no thread of those that are closed in ran between the two looks: snapshots are not taken in one instant, and

@@ -77,6 +77,10 @@ pub struct Diagnosis {
     /// It is hung, and each of those that were asked about is closed in: nobody who is alive or out of sight can end what
     /// it waits for ([`Graph::is_closed_in`]).
     pub closed_in: bool,
+    /// It is hung below those that were asked about, and waits for the stdin that it has from them, of which only processes
+    /// above them hold the other end: who started them, with a pipe and without a word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_at_callers_stdin: bool,
     /// The processes below the agent of which the end, each with all processes below it, would let the agent go on; empty
     /// if it is not hung, or if only the end of the whole run would do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -164,6 +168,7 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         pid: best.pid,
         is_root: after.roots.contains(&best.pid),
         closed_in,
+        is_at_callers_stdin: gate::is_at_callers_stdin(view, &best),
         agent_above: gate::agent_above(view, &graph, &best),
         hung_in_ms: best.hung_in_ms.filter(|_| best.verdict == Verdict::Waiting),
         out_of_sight: gate::out_of_sight(view, &graph, &best),

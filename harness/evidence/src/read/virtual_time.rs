@@ -109,8 +109,7 @@ impl VirtualTime {
     pub(super) fn of_this_process() -> Option<VirtualTime> {
         let View { now, processes, threads, timerfds, jumps, before } = ask()?;
         let processes = processes.into_iter();
-        let process =
-            |one: ViewOfProcess| (one.pid, TracedProcess { began_ns: one.began, has_alarm: one.has_alarm });
+        let process = |one: ViewOfProcess| (one.pid, TracedProcess { began_ns: one.began, has_alarm: one.has_alarm });
         let thread = |one: ViewOfThread| {
             let left = one.left.map(Duration::from_nanos);
             (one.tid, TracedThread { call: one.call, left, is_stopped: one.is_stopped })

@@ -274,7 +274,7 @@ impl Process {
 
     /// Carries out what a look leads to.
     fn found(&mut self, now: VTime, diagnosis: &Diagnosis, acts: &mut Vec<Act>) {
-        self.standing.see(now, diagnosis, &self.times);
+        self.standing.see(now, diagnosis, &self.times, self.said);
         match self.standing.due(now) {
             Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
             Some(found) if self.parts.may_end(found) => self.carry_out(now, Plan::EndPart(found), acts),

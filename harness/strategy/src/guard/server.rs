@@ -311,7 +311,7 @@ impl Strategy for Server {
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
-                self.lasting.see(now, diagnosis, &self.times);
+                self.lasting.see(now, diagnosis, &self.times, true);
                 if may_work(diagnosis) {
                     self.worked = now;
                 }

@@ -286,8 +286,8 @@ impl Lasting {
     }
 
     /// Processes what a look found.
-    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times) {
-        let found = found_by(diagnosis, times);
+    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times, said: bool) {
+        let found = found_by(diagnosis, times, said);
         self.found = match (found, self.found) {
             // the time that it had at first sight counts
             (Some(found), Some(before)) if found.is_same(before) => Some(Finding { after: before.after, ..found }),
@@ -356,9 +356,9 @@ impl Standing {
     }
 
     /// Processes what a look found.
-    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times) {
+    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis, times: &Times, said: bool) {
         let lasting = self.lasting.get_or_insert_with(|| Lasting::from(now));
-        lasting.see(now, diagnosis, times);
+        lasting.see(now, diagnosis, times, said);
         let next = now + every(now.since(lasting.since));
         // the last look is at the end of the limit
         let limit = lasting.intent().map(|(.., at)| at).filter(|at| *at > now);
@@ -382,8 +382,9 @@ impl Standing {
     }
 }
 
-/// The finding, if it ends a run once it has lasted for its time.
-fn found_by(diagnosis: &Diagnosis, times: &Times) -> Option<Finding> {
+/// The finding, if it ends a run once it has lasted for its time. `said`: the run has said something, so that what it reads may
+/// be an answer to that.
+fn found_by(diagnosis: &Diagnosis, times: &Times, said: bool) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
@@ -392,7 +393,9 @@ fn found_by(diagnosis: &Diagnosis, times: &Times) -> Option<Finding> {
     // the times of a person and of a model are the user's to set
     let is_set = matches!(limit.after, After::Person | After::Model);
     let hung_in = diagnosis.hung_in_ms.map(Span::ms).filter(|_| !is_set);
-    let after = limit.within(closed_in, times).max(hung_in.unwrap_or_default());
+    let within = limit.within(closed_in, times);
+    let within = if diagnosis.is_at_callers_stdin && !said { within.min(CLOSED) } else { within };
+    let after = within.max(hung_in.unwrap_or_default());
     Some(Finding { limit, pid: diagnosis.pid, closed_in, hung_in, after, parts: Parts::of(&diagnosis.parts) })
 }
 
@@ -417,7 +420,7 @@ mod tests {
     fn found(signature: &str, root: bool, sure: Sure, change: impl Fn(&mut Diagnosis)) -> Option<Finding> {
         let Seen::Looked(mut diagnosis) = looked(signature, root, sure) else { panic!("no look") };
         change(&mut diagnosis);
-        found_by(&diagnosis, &Times::default())
+        found_by(&diagnosis, &Times::default(), false)
     }
 
     /// The first that fits counts, so a limit that asks for more certainty comes before one of the same name.
@@ -442,6 +445,16 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_the_callers_stdin_has_the_agents_limit_until_something_was_said() {
+        let Seen::Looked(mut diagnosis) = looked("stdin-open", false, Sure::Likely) else { panic!("no look") };
+        let after =
+            |diagnosis: &Diagnosis, said| found_by(diagnosis, &Times::default(), said).map(|finding| finding.after);
+        assert_eq!(after(&diagnosis, false), Some(OF_A_TOOL));
+        diagnosis.is_at_callers_stdin = true;
+        assert_eq!((after(&diagnosis, false), after(&diagnosis, true)), (Some(CLOSED), Some(OF_A_TOOL)));
+    }
+
+    #[test]
     fn a_look_follows_ten_seconds_of_rest_and_the_last_one_ends_the_limit() {
         let mut standing = Standing::default();
         let see = |standing: &mut Standing, at: u64, signature: &str| {
@@ -450,7 +463,7 @@ mod tests {
             assert_eq!(acts, [Act::Look]);
             assert_eq!(standing.deadline(), None, "one look at a time");
             let Seen::Looked(diagnosis) = looked(signature, true, Sure::Likely) else { panic!("no look") };
-            standing.see(VTime(at), &diagnosis, &Times::default());
+            standing.see(VTime(at), &diagnosis, &Times::default(), false);
             standing.deadline().map(|next| next.0)
         };
         standing.moved(VTime(5_000));

@@ -445,3 +445,29 @@ fn what_is_put_back_into_a_shared_pipe_is_owed_by_nobody() {
     assert!(Look::of(vec![top(), make(12, 11), make(13, 11)]).graph().is_closed_in(12), "nobody has a job");
     assert!(deaf.graph().is_closed_in(12), "it does not hear of its child's end");
 }
+
+/// The stdin that a command has from its script is the caller's if only processes above the script hold its other end.
+#[test]
+fn a_command_that_reads_the_stdin_of_the_whole_run_waits_for_its_caller() {
+    let script = || awaits(pipe(process(10, 900, "bash"), 0, Mode::Read, 70));
+    let cat = |inode| reads(pipe(process(11, 10, "cat"), 0, Mode::Read, inode), 0);
+    let holds = |pid, ppid| pipe(awaits(process(pid, ppid, "runner")), 7, Mode::Write, 70);
+    let look = |others: Vec<Process>, cat| {
+        others.into_iter().fold(Look::of(vec![script(), cat]).beside(awaits(process(900, 4, "rehang"))), Look::beside)
+    };
+    let is = |look: Look| {
+        let found = look.diagnosis();
+        format!("{:?} {} {}", found.verdict, found.signature, found.is_at_callers_stdin)
+    };
+    let rows = [
+        ("who is above holds it", is(look(vec![holds(4, 1)], cat(70)))),
+        ("who is beside holds it too", is(look(vec![holds(4, 1), holds(6, 4)], cat(70)))),
+        ("it has another stdin", is(look(vec![holds(4, 1), pipe(process(12, 10, "x"), 8, Mode::Write, 71)], cat(71)))),
+    ];
+    expect![[r#"
+        who is above holds it: Hung stdin-open true
+        who is beside holds it too: Hung stdin-open false
+        it has another stdin: Waiting pipeline false
+    "#]]
+    .assert_eq(&super::rows(rows));
+}

@@ -29,7 +29,10 @@ fn a_process_with_a_way_of_its_own_is_not_hung() {
         ("none", head(&held(cat()))),
         ("a POSIX timer", head(&held(Process { may_have_timers: true, ..cat() }))),
         ("a timer as a descriptor", head(&held(timer(Some(60_000))))),
-        ("one of Codex, which has no limit for its stdin", head(&held(started(timer(Some(60_000)), &["codex", "exec"])))),
+        (
+            "one of Codex, which has no limit for its stdin",
+            head(&held(started(timer(Some(60_000)), &["codex", "exec"]))),
+        ),
         ("one of Claude Code", head(&held(started(timer(Some(60_000)), &["claude", "-p"])))),
         ("one that is off", head(&held(timer(None)))),
         ("one for which nobody waits", head(&held(timer(Some(12 * 24 * 3_600_000))))),
