@@ -698,7 +698,7 @@ impl Supervisor {
         match end {
             End::Itself => of("", "", "", own_code(self.exit.unwrap_or_default()), "completed"),
             End::Found(look) => {
-                let (text, cause) = (look.diagnosis.sentence.clone(), look.diagnosis.signature.clone());
+                let (text, cause) = (look.diagnosis.sentence.clone(), look.diagnosis.signature.to_string());
                 let patience_ms = self.looks.as_ref().map_or(0, Looks::patience_ms);
                 Meaning {
                     what: format!("{text} [{cause}]"),

@@ -10,6 +10,7 @@
 use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{AgentNames, Diagnosis, Glance, Heard, Limits, Look, Options, Snapshot, look};
+use rehang_hangs::Signature;
 use rehang_processes::tree::{self, Below};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -54,9 +55,6 @@ impl<T: Send + 'static> Beside<T> {
         }
     }
 }
-
-/// The signature that is ended.
-const STDIN_OPEN: &str = "stdin-open";
 
 /// How long processes that are about to be ended are looked at: a process that computes uses many ticks of 10 ms in
 /// this time.
@@ -166,7 +164,7 @@ impl Looks {
 
     /// Whether it waits for our caller's stdin, and no holder of the other end is going to write.
     fn is_forgotten(&self, snapshot: &Snapshot, diagnosis: &Diagnosis) -> bool {
-        let found = diagnosis.verdict == Verdict::Hung && diagnosis.signature == STDIN_OPEN;
+        let found = diagnosis.verdict == Verdict::Hung && diagnosis.signature == Signature::StdinOpen;
         let stdin = |pid| snapshot.process(pid).and_then(|process| process.fd(0)).map(|fd| &fd.what);
         let ours = stdin(self.pid).filter(|ours| stdin(diagnosis.pid) == Some(ours));
         let Some(ours) = ours.filter(|_| found) else { return false };

@@ -7,6 +7,7 @@ use super::events::{Event, Finding, Member};
 use super::{Below, Meaning, Report, Supervisor, called};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Limits, Look, Pid, graph};
+use rehang_hangs::Signature;
 use rehang_processes::tree;
 use rehang_strategy::Intended;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -29,7 +30,7 @@ pub struct Told {
 #[derive(PartialEq)]
 struct Found {
     verdict: Verdict,
-    signature: String,
+    signature: Signature,
     /// `None` if nothing hangs: a build has another compiler at each look.
     pid: Option<Pid>,
     sure: Sure,
@@ -63,7 +64,7 @@ impl Supervisor {
         let found = &look.diagnosis;
         let key = Found {
             verdict: found.verdict,
-            signature: found.signature.clone(),
+            signature: found.signature,
             pid: Some(found.pid).filter(|_| found.verdict == Verdict::Hung),
             sure: found.sure,
         };
@@ -81,8 +82,8 @@ impl Supervisor {
         let graph = graph(&look.before, &look.after, &Limits::default());
         self.tell(&Event::Look(Finding {
             verdict: found.verdict,
-            signature: found.signature.clone(),
-            mechanism: found.mechanism.clone(),
+            signature: found.signature,
+            mechanism: found.mechanism,
             sure: found.sure,
             pid: found.pid,
             is_root: found.is_root,
@@ -127,7 +128,7 @@ impl Supervisor {
         let of_patience = self.looks.as_ref().and_then(|looks| looks.stands()).map(|(pid, since, at)| {
             let (since_ms, at_ms) = (self.ms_of(since), self.ms_of(at));
             let text = "it waits for its stdin, and nobody writes to it or closes it".to_owned();
-            let (by, cause) = (PATIENCE.to_owned(), "stdin-open".to_owned());
+            let (by, cause) = (PATIENCE.to_owned(), Signature::StdinOpen.to_string());
             (at_ms, Event::Plan { by, does: "end", cause, text, pid: Some(pid), since_ms, at_ms })
         });
         let all = of_patience.into_iter().chain(of_strategies);
