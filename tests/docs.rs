@@ -1,5 +1,4 @@
-//! README and book: short enough, every link in them has its target, every scenario in them is one, and every signature
-//! of a diagnosis is explained.
+//! README and book: short enough, every link in them has its target, every scenario in them is one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -102,48 +101,6 @@ fn every_scenario_of_the_book_is_one() {
     }
     assert!(read >= 2, "only {read} scenarios were found");
     assert_eq!(wrong, [""; 0]);
-}
-
-/// The signatures that a source of the diagnosis names where it makes a finding.
-fn signatures(source: &str) -> impl Iterator<Item = &str> {
-    let made = ["Finding::hung(", "Finding::waiting(", "Finding::working("];
-    let calls = made.into_iter().flat_map(move |made| source.split(made).skip(1));
-    let second = calls.filter_map(|call| call.split_once(',')?.1.trim_start().strip_prefix('"'));
-    second.filter_map(|rest| rest.split('"').next())
-}
-
-#[test]
-fn every_signature_is_explained_on_a_page() {
-    let folder = root().join("harness/evidence/src/diagnosis");
-    let read = |path: &Path| std::fs::read_to_string(path).expect("a source or a page is text");
-    let rules = std::fs::read_dir(folder.join("rules")).expect("the rules").flatten().map(|entry| entry.path());
-    let paths = rules.chain(["gate.rs", "finding.rs"].map(|name| folder.join(name)));
-    let sources: Vec<String> = paths.map(|path| read(&path)).collect();
-    let named: BTreeSet<&str> = sources.iter().flat_map(|source| signatures(source)).collect();
-    assert!(named.len() > 50, "only {} were found", named.len());
-    let pages = ["why.md", "guard.md"].map(|name| read(&root().join("docs").join(name))).concat();
-    let missing: Vec<&&str> = named.iter().filter(|name| !pages.contains(&format!("\n| `{name}`"))).collect();
-    assert!(missing.is_empty(), "`rehang explain` knows nothing of {missing:?}");
-}
-
-#[test]
-fn the_table_of_limits_is_guards_own() {
-    use rehang_evidence::diagnosis::Sure;
-    use rehang_strategy::guard::{standing::LIMITS, times::Times};
-    let page = std::fs::read_to_string(root().join("docs/guard.md")).expect("the page of guard");
-    let lines = page.lines().filter(|line| line.contains("| the agent |") || line.contains("| a process below it |"));
-    let said: Vec<String> = lines.map(|line| cells(line, 3)).collect();
-    let row = |limit: &rehang_strategy::guard::standing::Limit| {
-        let certain = if limit.sure == Sure::Certain { ", certain" } else { "" };
-        let of = if limit.root { "the agent" } else { "a process below it" };
-        format!("`{}`{certain} | {of} | {}", limit.signature, limit.after.span(&Times::default()))
-    };
-    assert_eq!(said, LIMITS.iter().map(row).collect::<Vec<_>>());
-}
-
-/// The first cells of a table's line.
-fn cells(line: &str, count: usize) -> String {
-    line.trim_start_matches("| ").split(" | ").take(count).collect::<Vec<_>>().join(" | ")
 }
 
 #[test]

@@ -7,51 +7,53 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates that other programs embed, and the crates of this workspace on which each of them rests.
-const EMBEDDED: [(&str, &[&str]); 4] = [
-    ("evidence", &["wire", "words"]),
-    ("strategy", &["evidence", "wire", "words"]),
-    ("supervise", &["evidence", "processes", "strategy", "wire", "words"]),
+const EMBEDDED: [(&str, &[&str]); 5] = [
+    ("hangs", &["words"]),
+    ("evidence", &["hangs", "wire", "words"]),
+    ("strategy", &["evidence", "hangs", "wire", "words"]),
+    ("supervise", &["evidence", "hangs", "processes", "strategy", "wire", "words"]),
     ("processes", &["words"]),
 ];
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 28_000;
+const BEHIND_SUPERVISE: usize = 29_100;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 29] = [
+const LINES: [(&str, usize); 30] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 9_123),
+    ("cli", 8_965),
     ("conform", 2_503),
     ("drift", 1_749),
-    ("evidence", 19_652),
+    ("evidence", 19_739),
+    ("hangs", 1_543),
     ("judge", 8_247),
-    ("lab", 2_122),
+    ("lab", 2_121),
     ("live", 5_040),
     ("logs", 12_912),
     ("model-server", 1_843),
-    ("oracle", 436),
+    ("oracle", 437),
     ("os", 12_121),
     ("processes", 362),
     ("random-traces", 220),
     ("report", 2_229),
     ("runner", 3_039),
-    ("scenario", 9_118),
+    ("scenario", 8_830),
     ("search", 4_932),
-    ("stage", 5_264),
-    ("strategy", 13_824),
+    ("stage", 5_265),
+    ("strategy", 13_697),
     ("supervise", 2_459),
     ("trace", 1_427),
     ("upstream", 2_030),
     ("warp", 5_541),
     ("wire", 6_008),
-    ("words", 1_752),
-    ("wrapper", 2_323),
+    ("words", 1_867),
+    ("wrapper", 2_326),
 ];
 
 fn root() -> PathBuf {

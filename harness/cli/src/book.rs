@@ -10,7 +10,9 @@ pub const UPSTREAM: &str = include_str!("../docs/upstream.md");
 pub const VERDICTS: &str = include_str!("../docs/verdicts.md");
 /// What guard finds, and its limits.
 pub const GUARD: &str = include_str!("../docs/guard.md");
-/// What `rehang why` says, and each signature for which guard has no limit.
+/// What each signature means; made from the catalogue.
+pub const SIGNATURES: &str = include_str!("../docs/signatures.md");
+/// What `rehang why` says, apart from signatures.
 pub const WHY: &str = include_str!("../docs/why.md");
 /// The words of the domain.
 pub const GLOSSARY: &str = include_str!("../docs/glossary.md");

@@ -371,8 +371,8 @@ pub fn scoreboard(score: &Scoreboard, width: usize, out: &mut dyn Write) -> io::
 /// What the columns of the grid mean.
 fn mechanisms(score: &Scoreboard, width: usize) -> String {
     let shown: BTreeSet<String> = score.rows().into_iter().map(|row| row.mechanism).collect();
-    let known = rehang_scenario::mechanism::MECHANISMS.iter().filter(|m| shown.contains(m.id));
-    let names: Vec<String> = known.map(|m| format!("{} {}", m.id, m.name)).collect();
+    let known = rehang_scenario::Mechanism::ALL.iter().filter(|m| shown.contains(m.id()));
+    let names: Vec<String> = known.map(|m| format!("{m} {}", m.name())).collect();
     let healthy = shown.iter().any(|id| id.strip_prefix('F').is_some_and(|n| n.parse::<u32>().is_ok()));
     let notes =
         [(healthy, "F1–F12 are healthy runs that look hung"), (shown.contains(CONTROL), "ctl: the control arms")];

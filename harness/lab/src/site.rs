@@ -18,7 +18,6 @@ use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::Unit;
-use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::text::{counted, duration};
 use rehang_upstream::results::{self, Rows};
 use rehang_upstream::row::{Key, Row};
@@ -119,10 +118,10 @@ fn strategies() -> Vec<(String, String)> {
 
 fn mechanisms(scenarios: &BTreeMap<String, (String, String)>) -> Vec<Mechanism> {
     let of = |text: rehang_report::Explained| {
-        let known = mechanism(&text.id)?;
+        let known = text.id.parse::<rehang_scenario::Mechanism>().ok()?;
         let shown = scenarios.iter().filter(|(_, (id, _))| *id == text.id);
         let scenarios = shown.map(|(name, (_, title))| (name.clone(), title.clone())).collect();
-        Some(Mechanism { layer: known.layer().to_owned(), benign: known.benign(), scenarios, text })
+        Some(Mechanism { layer: known.layer().to_owned(), benign: known.is_benign(), scenarios, text })
     };
     explained(book::MECHANISMS).into_iter().filter_map(of).collect()
 }

@@ -9,6 +9,7 @@ use rehang_evidence::data::{Call, Does, Process, Thread, TimeLimit};
 use rehang_evidence::{
     Limits, Look as Read, Options, Pid, Snapshot, TracedProcess, TracedThread, Verdict, VirtualTime, take,
 };
+use rehang_hangs::Signature;
 use rehang_warp::{Ending, Exit, Look, Next, Verdict as End, Warp, in_seconds};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,7 @@ pub struct Said {
     verdict: Verdict,
     /// How sure that is, in words.
     sure: &'static str,
-    signature: String,
+    signature: Signature,
     sentence: String,
     because: String,
     /// After how many milliseconds it counts as hung, if it waits.
@@ -391,7 +392,7 @@ mod tests {
             program: "cat".to_owned(),
             verdict,
             sure: "likely",
-            signature: "stdin-open".to_owned(),
+            signature: Signature::StdinOpen,
             sentence: "it waits".to_owned(),
             because: String::new(),
             hung_in_ms: None,

@@ -47,7 +47,7 @@ fn in_a_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::mechanism::MECHANISMS;
+    use rehang_scenario::Mechanism;
 
     const PAGE: &str = include_str!("../../../docs/mechanisms.md");
 
@@ -55,7 +55,7 @@ mod tests {
     fn every_mechanism_is_taken_apart_and_no_word_is_lost() {
         let all = explained(PAGE);
         let names: Vec<(&str, &str)> = all.iter().map(|entry| (entry.id.as_str(), entry.name.as_str())).collect();
-        let mut wanted: Vec<(&str, &str)> = MECHANISMS.iter().map(|m| (m.id, m.name)).collect();
+        let mut wanted: Vec<(&str, &str)> = Mechanism::ALL.iter().map(|m| (m.id(), m.name())).collect();
         let mut sorted = names.clone();
         sorted.sort_unstable();
         wanted.sort_unstable();

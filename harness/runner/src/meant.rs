@@ -4,10 +4,10 @@
 
 use crate::catalogue::{Strategies, checked};
 use crate::unit::variant_name;
+use rehang_scenario::Mechanism;
 use rehang_scenario::Terminal;
 use rehang_scenario::cells::cells;
 use rehang_scenario::file::Family;
-use rehang_scenario::mechanism::MECHANISMS;
 use rehang_scenario::text::{suggest, suggest_part};
 
 /// What separates the parts of a cell's name.
@@ -26,12 +26,12 @@ pub fn meant(filter: &str, families: &[Family], catalogue: &Strategies) -> Optio
 /// The nearest name of a scenario, a mechanism, a strategy or a terminal.
 fn word(filter: &str, names: &[String], families: &[Family]) -> Option<String> {
     let names = names.iter().map(String::as_str);
-    let ids = || MECHANISMS.iter().filter(|m| is_played(m.id, families));
+    let ids = || Mechanism::ALL.iter().filter(|m| is_played(m.id(), families));
     let strategies = rehang_strategy::all().into_iter().flat_map(|entry| [entry.family(), entry.name]);
-    let words = ids().flat_map(|m| [m.id, m.name]).chain(strategies).chain(Terminal::ALL.map(Terminal::name));
+    let words = ids().flat_map(|m| [m.id(), m.name()]).chain(strategies).chain(Terminal::ALL.map(Terminal::name));
     let near = suggest_part(filter, names.chain(words))?;
     // a filter may be the id of a mechanism, not its name
-    let id = ids().find(|m| m.name == near).map_or(near, |m| m.id);
+    let id = ids().find(|m| m.name() == near).map_or(near, |m| m.id());
     Some(id.to_owned())
 }
 

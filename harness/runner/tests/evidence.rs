@@ -7,13 +7,14 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_evidence::{Diagnosis, Limits, Sure, Verdict};
+use rehang_hangs::{Mechanism, Signature};
 use rehang_judge::verdict::Outcome;
 use rehang_os::Kernel;
 use rehang_os::lockstep::LockstepKernel;
 use rehang_os::sim::SimKernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::{Unit, Wanted};
-use rehang_scenario::{Arm, Scenario, Span, Stage};
+use rehang_scenario::{Arm, BlockedOn, Scenario, Span, Stage};
 use rehang_stage::{Job, Look, Looks, Played, Setting, judged};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,145 +23,165 @@ use std::process::ExitCode;
 /// How often healthy runs are looked at, in virtual time.
 const EVERY: Span = Span::secs(10);
 
-/// What the judge calls a hang, and the signatures that name the same.
-const NAMES: [(&str, &[&str]); 17] = [
-    ("question", &["question-open"]),
-    ("permission", &["permission-open"]),
-    // a terminal is a standard input too
-    ("stdin", &["stdin-open", "editor-on-stderr", "tty-read", "mutual-wait"]),
-    ("tty", &["tty-read", "pager", "editor", "tty-unread"]),
-    ("pipe", &["stray-holds-pipe", "stray-writes-pipe", "stdout-undrained", "stderr-undrained", "mutual-pipe"]),
-    ("bash", &["tool-lost", "never-ends", "unreaped", "stray-holds-pipe"]),
-    ("tool", &["tool-lost"]),
-    ("message", &["host-silent"]),
-    ("child", &["never-ends", "stray-holds-pipe", "unreaped", "fifo-open", "file-lock"]),
-    ("nothing", &["never-ends"]),
-    ("model", &["model-silent"]),
-    ("stopped", &["stopped", "sigttin", "sigttou"]),
-    // a plain program that has printed its result has no record that says so
-    ("exit", &["alive-after-result", "never-ends"]),
-    // the server is idle: it is the client that waits, for an answer or an event
-    ("post", &["peer-silent", "tool-lost", "server-mute"]),
-    ("event", &["peer-silent", "event-missed"]),
-    ("peer", &["peer-silent"]),
-    ("file", &["fifo-open", "file-lock", "sqlite-lock"]),
-];
-
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 20] = [
-    ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
-    ("child", "sleep", "a command that prints for ever is at work"),
-    ("timer", "sleep", "a program that prints for ever is at work"),
-    ("timer", "polling", "a program that prints for ever is at work"),
+const MISSED: [(BlockedOn, Signature, &str); 20] = [
     (
-        "client",
-        "serves",
+        BlockedOn::Bash,
+        Signature::NoConnection,
+        "the result of a command is lost inside the agent, and its transcript has no open call",
+    ),
+    (BlockedOn::Child, Signature::Sleep, "a command that prints for ever is at work"),
+    (BlockedOn::Timer, Signature::Sleep, "a program that prints for ever is at work"),
+    (BlockedOn::Timer, Signature::Polling, "a program that prints for ever is at work"),
+    (
+        BlockedOn::Client,
+        Signature::Serves,
         "a plain program that listens is a server; an agent that listens for a log-in is known by its name",
     ),
-    ("spin", "computing", "what computes is at work, until somebody knows better"),
-    ("exit", "between-turns", "its host may send another message, as far as can be seen"),
-    ("exit", "mutual-wait", "it and its host wait for each other, which is more than that it does not exit"),
-    ("exit", "terminal-person", "opencode's records do not say that a session at a terminal is over"),
-    ("model", "no-connection", "the pause between two tries: opencode says so on its server alone"),
+    (BlockedOn::Spin, Signature::Computing, "what computes is at work, until somebody knows better"),
+    (BlockedOn::Exit, Signature::BetweenTurns, "its host may send another message, as far as can be seen"),
     (
-        "model",
-        "peer-keepalive",
+        BlockedOn::Exit,
+        Signature::MutualWait,
+        "it and its host wait for each other, which is more than that it does not exit",
+    ),
+    (BlockedOn::Exit, Signature::TerminalPerson, "opencode's records do not say that a session at a terminal is over"),
+    (BlockedOn::Model, Signature::NoConnection, "the pause between two tries: opencode says so on its server alone"),
+    (
+        BlockedOn::Model,
+        Signature::PeerKeepalive,
         "called waiting on purpose: whether its lines hold content cannot be seen from outside",
     ),
-    ("model", "peer-wait", "the agent has just asked again, as it does for ever"),
-    ("model", "working", "the model answers at once here, and an agent that asks again at once computes"),
-    ("permission", "no-connection", "Gemini CLI keeps no record that says what it asks, and asks nobody"),
-    ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
-    ("question", "no-connection", "its lists of asks fail, so that nobody reads what it asks"),
+    (BlockedOn::Model, Signature::PeerWait, "the agent has just asked again, as it does for ever"),
     (
-        "tool",
-        "peer-keepalive",
+        BlockedOn::Model,
+        Signature::Working,
+        "the model answers at once here, and an agent that asks again at once computes",
+    ),
+    (
+        BlockedOn::Permission,
+        Signature::NoConnection,
+        "Gemini CLI keeps no record that says what it asks, and asks nobody",
+    ),
+    (
+        BlockedOn::Pipe,
+        Signature::NeverEnds,
+        "the wrapper itself is looked at, and it does not read: who is to blame is outside",
+    ),
+    (BlockedOn::Question, Signature::NoConnection, "its lists of asks fail, so that nobody reads what it asks"),
+    (
+        BlockedOn::Tool,
+        Signature::PeerKeepalive,
         "called waiting on purpose: a tool server that works says that it lives in the same way",
     ),
     (
-        "stdin",
-        "helper",
+        BlockedOn::Stdin,
+        Signature::Helper,
         "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
     ),
-    ("worker", "never-ends", "the companion's worker is no process of the cell"),
-    ("worker", "serves", "the companion's worker is no process of the cell"),
+    (BlockedOn::Worker, Signature::NeverEnds, "the companion's worker is no process of the cell"),
+    (BlockedOn::Worker, Signature::Serves, "the companion's worker is no process of the cell"),
 ];
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 72] = [
-    ("B1", "B2", "a terminal is its stdin"),
-    ("B1", "X2", "its streams are those of the program that runs it: a tool server below npx looks the same"),
-    ("B10", "B5", "that it ignores TERM shows when it is sent one"),
-    ("B11", "B6", "whose choice the background was cannot be seen"),
-    ("B13", "M8", "the result is lost inside the agent, and nothing is under way"),
-    ("B3", "B2", PLAIN),
-    ("B4", "B2", PLAIN),
-    ("B5", "", "a command that prints for ever is at work"),
-    ("B7", "B6", "nothing was written between the two looks"),
-    ("B8", "B5", "the limit that killed the shell alone is of the past"),
-    ("B8", "B6", "the limit that killed the shell alone is of the past"),
-    ("B9", "B6", "how it left its group cannot be seen"),
-    ("C2", "C1", PLAIN),
-    ("C2", "C6", PLAIN),
-    ("C5", "B5", "of a program that was never there nothing is left to see"),
-    ("C6", "B5", "the wrapper itself is looked at, and it does not read"),
-    ("C7", "C6", "it and its host wait for each other: that its result did not arrive, its reader alone knows"),
-    ("E1", "M8", "its lists of asks fail, so that nobody reads what it asks"),
-    ("E1", "P1", ASKS),
-    ("E1", "Q1", ASKS),
-    ("E3", "E1", "which event is missing, and why, cannot be seen"),
-    ("E4", "B13", "why the state did not flip is inside the agent"),
-    ("E4", "E1", "which event is missing, and why, cannot be seen"),
-    ("E5", "E2", WIRE),
-    ("E5", "M1", "the companion's worker is no process of the cell"),
-    ("E6", "E2", WIRE),
-    ("E8", "T1", "it is mute because it is stopped, which is named"),
-    ("H1", "B5", PLAIN),
-    ("H1", "B6", "the agent is over: its pipe is what is held"),
-    ("H1", "H7", "its host may send another message, as far as can be seen"),
-    ("H2", "B5", "that its parent is gone is no reason to wait"),
-    ("H4", "", "what prints for ever is at work"),
-    ("H5", "X2", "both its streams are in its host's hands: a tool server, or a command below one, looks the same"),
-    ("H6", "", "computes, as work does: time tells"),
-    ("H7", "T3", "it waits for a key at its terminal, and what its screen shows cannot be seen"),
-    ("M1", "", "it has just asked again, as it does for ever"),
-    ("M1", "M2", "heartbeats come over the connection"),
-    ("M10", "B2", PLAIN),
-    ("M3", "", "it has just asked again, as it does for ever"),
-    ("M3", "M1", "whether everything was said cannot be seen"),
-    ("M4", "B5", PLAIN),
-    ("M5", "M8", "the pause between two tries: opencode says so on its server alone"),
-    ("M6", "", "a compaction is a request like any other"),
-    ("M7", "", "each call is work: that none of them is new, who reads them knows"),
-    ("M8", "B5", PLAIN),
-    ("P1", "B5", PLAIN),
-    ("P2", "M8", "the agent asks nobody, and nothing is under way"),
-    ("P2", "P1", "whose session asks cannot be seen from outside"),
-    ("P2", "P3", "whose session asks cannot be seen from outside"),
-    ("P4", "X2", "both its streams are in its host's hands: a tool server, or a command below one, looks the same"),
-    ("Q2", "Q1", "whose session asks cannot be seen from outside"),
-    ("Q3", "P1", ASKS),
-    ("Q3", "P3", ASKS),
-    ("Q3", "Q1", ASKS),
-    ("Q4", "Q1", "what the question is for is in its words"),
-    ("S2", "", "both its streams are in its host's hands: a tool server, or a command below one, looks the same"),
-    ("S2", "S1", "that both have it for their stdin takes knowing who was meant"),
-    ("S3", "S1", PLAIN),
-    ("T2", "B2", PLAIN),
-    ("T3", "B2", PLAIN),
-    ("T4", "B2", PLAIN),
-    ("T5", "B2", PLAIN),
-    ("T7", "", "what prints for ever is at work"),
-    ("X1", "B5", PLAIN),
-    ("X2", "B5", PLAIN),
-    ("X3", "X2", "what was asked back is in the pipe's past"),
-    ("X4", "", PLAIN),
-    ("X5", "", "what prints for ever is at work"),
-    ("X5", "B5", PLAIN),
-    ("X6", "E2", "what it asks for over its connection cannot be seen"),
-    ("X7", "C6", PLAIN),
-    ("X8", "B12", "a FIFO takes the place of a file system that does not answer"),
+const OTHERS: [(Mechanism, Option<Mechanism>, &str); 72] = [
+    (Mechanism::B1, Some(Mechanism::B2), "a terminal is its stdin"),
+    (
+        Mechanism::B1,
+        Some(Mechanism::X2),
+        "its streams are those of the program that runs it: a tool server below npx looks the same",
+    ),
+    (Mechanism::B10, Some(Mechanism::B5), "that it ignores TERM shows when it is sent one"),
+    (Mechanism::B11, Some(Mechanism::B6), "whose choice the background was cannot be seen"),
+    (Mechanism::B13, Some(Mechanism::M8), "the result is lost inside the agent, and nothing is under way"),
+    (Mechanism::B3, Some(Mechanism::B2), PLAIN),
+    (Mechanism::B4, Some(Mechanism::B2), PLAIN),
+    (Mechanism::B5, None, "a command that prints for ever is at work"),
+    (Mechanism::B7, Some(Mechanism::B6), "nothing was written between the two looks"),
+    (Mechanism::B8, Some(Mechanism::B5), "the limit that killed the shell alone is of the past"),
+    (Mechanism::B8, Some(Mechanism::B6), "the limit that killed the shell alone is of the past"),
+    (Mechanism::B9, Some(Mechanism::B6), "how it left its group cannot be seen"),
+    (Mechanism::C2, Some(Mechanism::C1), PLAIN),
+    (Mechanism::C2, Some(Mechanism::C6), PLAIN),
+    (Mechanism::C5, Some(Mechanism::B5), "of a program that was never there nothing is left to see"),
+    (Mechanism::C6, Some(Mechanism::B5), "the wrapper itself is looked at, and it does not read"),
+    (
+        Mechanism::C7,
+        Some(Mechanism::C6),
+        "it and its host wait for each other: that its result did not arrive, its reader alone knows",
+    ),
+    (Mechanism::E1, Some(Mechanism::M8), "its lists of asks fail, so that nobody reads what it asks"),
+    (Mechanism::E1, Some(Mechanism::P1), ASKS),
+    (Mechanism::E1, Some(Mechanism::Q1), ASKS),
+    (Mechanism::E3, Some(Mechanism::E1), "which event is missing, and why, cannot be seen"),
+    (Mechanism::E4, Some(Mechanism::B13), "why the state did not flip is inside the agent"),
+    (Mechanism::E4, Some(Mechanism::E1), "which event is missing, and why, cannot be seen"),
+    (Mechanism::E5, Some(Mechanism::E2), WIRE),
+    (Mechanism::E5, Some(Mechanism::M1), "the companion's worker is no process of the cell"),
+    (Mechanism::E6, Some(Mechanism::E2), WIRE),
+    (Mechanism::E8, Some(Mechanism::T1), "it is mute because it is stopped, which is named"),
+    (Mechanism::H1, Some(Mechanism::B5), PLAIN),
+    (Mechanism::H1, Some(Mechanism::B6), "the agent is over: its pipe is what is held"),
+    (Mechanism::H1, Some(Mechanism::H7), "its host may send another message, as far as can be seen"),
+    (Mechanism::H2, Some(Mechanism::B5), "that its parent is gone is no reason to wait"),
+    (Mechanism::H4, None, "what prints for ever is at work"),
+    (
+        Mechanism::H5,
+        Some(Mechanism::X2),
+        "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
+    ),
+    (Mechanism::H6, None, "computes, as work does: time tells"),
+    (
+        Mechanism::H7,
+        Some(Mechanism::T3),
+        "it waits for a key at its terminal, and what its screen shows cannot be seen",
+    ),
+    (Mechanism::M1, None, "it has just asked again, as it does for ever"),
+    (Mechanism::M1, Some(Mechanism::M2), "heartbeats come over the connection"),
+    (Mechanism::M10, Some(Mechanism::B2), PLAIN),
+    (Mechanism::M3, None, "it has just asked again, as it does for ever"),
+    (Mechanism::M3, Some(Mechanism::M1), "whether everything was said cannot be seen"),
+    (Mechanism::M4, Some(Mechanism::B5), PLAIN),
+    (Mechanism::M5, Some(Mechanism::M8), "the pause between two tries: opencode says so on its server alone"),
+    (Mechanism::M6, None, "a compaction is a request like any other"),
+    (Mechanism::M7, None, "each call is work: that none of them is new, who reads them knows"),
+    (Mechanism::M8, Some(Mechanism::B5), PLAIN),
+    (Mechanism::P1, Some(Mechanism::B5), PLAIN),
+    (Mechanism::P2, Some(Mechanism::M8), "the agent asks nobody, and nothing is under way"),
+    (Mechanism::P2, Some(Mechanism::P1), "whose session asks cannot be seen from outside"),
+    (Mechanism::P2, Some(Mechanism::P3), "whose session asks cannot be seen from outside"),
+    (
+        Mechanism::P4,
+        Some(Mechanism::X2),
+        "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
+    ),
+    (Mechanism::Q2, Some(Mechanism::Q1), "whose session asks cannot be seen from outside"),
+    (Mechanism::Q3, Some(Mechanism::P1), ASKS),
+    (Mechanism::Q3, Some(Mechanism::P3), ASKS),
+    (Mechanism::Q3, Some(Mechanism::Q1), ASKS),
+    (Mechanism::Q4, Some(Mechanism::Q1), "what the question is for is in its words"),
+    (
+        Mechanism::S2,
+        None,
+        "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
+    ),
+    (Mechanism::S2, Some(Mechanism::S1), "that both have it for their stdin takes knowing who was meant"),
+    (Mechanism::S3, Some(Mechanism::S1), PLAIN),
+    (Mechanism::T2, Some(Mechanism::B2), PLAIN),
+    (Mechanism::T3, Some(Mechanism::B2), PLAIN),
+    (Mechanism::T4, Some(Mechanism::B2), PLAIN),
+    (Mechanism::T5, Some(Mechanism::B2), PLAIN),
+    (Mechanism::T7, None, "what prints for ever is at work"),
+    (Mechanism::X1, Some(Mechanism::B5), PLAIN),
+    (Mechanism::X2, Some(Mechanism::B5), PLAIN),
+    (Mechanism::X3, Some(Mechanism::X2), "what was asked back is in the pipe's past"),
+    (Mechanism::X4, None, PLAIN),
+    (Mechanism::X5, None, "what prints for ever is at work"),
+    (Mechanism::X5, Some(Mechanism::B5), PLAIN),
+    (Mechanism::X6, Some(Mechanism::E2), "what it asks for over its connection cannot be seen"),
+    (Mechanism::X7, Some(Mechanism::C6), PLAIN),
+    (Mechanism::X8, Some(Mechanism::B12), "a FIFO takes the place of a file system that does not answer"),
 ];
 
 const PLAIN: &str =
@@ -176,9 +197,9 @@ const NAMED_PERCENT: usize = 93;
 const CLOSED_PERCENT: usize = 49;
 
 /// What may be certain in a healthy run, and why.
-const CERTAIN: [(&str, &str); 2] = [
-    ("stray-holds-pipe", "certain is what it waits for; the agent's own limit on a command ends the wait"),
-    ("tty-read", "certain is what it waits for; whether somebody comes to the terminal cannot be seen"),
+const CERTAIN: [(Signature, &str); 2] = [
+    (Signature::StrayHoldsPipe, "certain is what it waits for; the agent's own limit on a command ends the wait"),
+    (Signature::TtyRead, "certain is what it waits for; whether somebody comes to the terminal cannot be seen"),
 ];
 
 /// One cell in this many is played on both kernels.
@@ -244,8 +265,8 @@ fn is_closed_in(look: &Look) -> bool {
 fn hangs() -> Result<(), Failed> {
     let units = corpus()?;
     let (mut all, mut named, mut closed) = (0, 0, 0);
-    let mut missed: BTreeMap<(String, String), (usize, String)> = BTreeMap::new();
-    let mut others: BTreeMap<(String, String), (usize, String)> = BTreeMap::new();
+    let mut missed: BTreeMap<(BlockedOn, Signature), (usize, String)> = BTreeMap::new();
+    let mut others: BTreeMap<(Mechanism, Option<Mechanism>), (usize, String)> = BTreeMap::new();
     for cell in cells(&units) {
         let played = cell.play(&mut sim(), Stage::Sim, Looks::AtHang)?;
         let Outcome::Hung { blocked_on, .. } = &played.verdict.outcome else { continue };
@@ -259,43 +280,40 @@ fn hangs() -> Result<(), Failed> {
             return Err(format!("{}: called closed in, and the graph is not", cell.wanted.id).into());
         }
         if cell.wanted.strategy == "none" && cell.wanted.arm == Arm::Main {
-            let key = (cell.scenario.mechanism.clone(), diagnosis.mechanism.clone().unwrap_or_default());
-            if key.0 != key.1 {
+            let of_file = cell.scenario.mechanism.parse().map_err(|error| format!("{}: {error}", cell.wanted.id))?;
+            let key = (of_file, diagnosis.mechanism);
+            if Some(key.0) != key.1 {
                 others.entry(key).or_insert((0, cell.wanted.id.clone())).0 += 1;
             }
         }
-        let names = NAMES.iter().find(|(word, _)| *word == blocked_on.word()).map_or(&[][..], |(_, names)| names);
         // one that has a healthy cause as well is named with the time after which it counts as hung
-        if diagnosis.may_be_hung() && names.contains(&diagnosis.signature.as_str()) {
+        if diagnosis.may_be_hung() && diagnosis.signature.is_judged(*blocked_on) {
             named += 1;
             continue;
         }
-        let key = (blocked_on.word().to_owned(), diagnosis.signature.clone());
+        let key = (*blocked_on, diagnosis.signature);
         let text = format!("{}: {}", cell.wanted.id, diagnosis.sentence);
         missed.entry(key).or_insert((0, text)).0 += 1;
     }
     let mut text =
         format!("{all} hangs, {closed} closed in, {named} named; not named, by the judge's word and the signature:\n");
-    for ((word, signature), (count, first)) in &missed {
-        let _ = writeln!(text, "{count:4} {word:12} {signature:20} {first}");
+    for ((on, signature), (count, first)) in &missed {
+        let _ = writeln!(text, "{count:4} {:12} {signature:20} {first}", on.word());
     }
     println!("{text}");
     for ((is, named), (count, first)) in &others {
-        println!("{count:4} {is:4} called {named:4} {first}");
+        println!("{count:4} {is:4} called {:4} {first}", named.map_or("", Mechanism::id));
     }
-    let key = |(is, named, _): &(&str, &str, &str)| ((*is).to_owned(), (*named).to_owned());
+    let key = |(is, named, _): &(Mechanism, Option<Mechanism>, &str)| (*is, *named);
     let mut wrong: Vec<String> = Vec::new();
     for (new, (_, first)) in others.iter().filter(|(found, _)| !OTHERS.iter().any(|one| key(one) == **found)) {
         wrong.push(format!("{new:?}: the diagnosis of {first} names another mechanism than its scenario"));
     }
-    let occurs = |(word, signature, _): &&(&str, &str, &str)| {
-        missed.contains_key(&((*word).to_owned(), (*signature).to_owned()))
-    };
-    let gone = OTHERS.iter().filter(|one| !others.contains_key(&key(one)));
-    wrong.extend(
-        gone.chain(MISSED.iter().filter(|one| !occurs(one))).map(|old| format!("{old:?} is an exception no more")),
-    );
-    let is_known = |(word, signature): &(String, String)| MISSED.iter().any(|(w, s, _)| w == word && s == signature);
+    let occurs = |(on, signature, _): &&(BlockedOn, Signature, &str)| missed.contains_key(&(*on, *signature));
+    let gone = OTHERS.iter().filter(|one| !others.contains_key(&key(one))).map(|old| format!("{old:?}"));
+    let gone = gone.chain(MISSED.iter().filter(|one| !occurs(one)).map(|old| format!("{old:?}")));
+    wrong.extend(gone.map(|old| format!("{old} is an exception no more")));
+    let is_known = |key: &(BlockedOn, Signature)| MISSED.iter().any(|(on, signature, _)| (*on, *signature) == *key);
     wrong.extend(missed.keys().filter(|key| !is_known(key)).map(|new| format!("{new:?} is no known exception")));
     if !wrong.is_empty() {
         return Err(format!("{}\n{text}", wrong.join("\n")).into());
@@ -325,7 +343,7 @@ fn healthy() -> Result<(), Failed> {
             if *verdict != Verdict::Hung {
                 continue;
             }
-            *likely.entry((*sure, signature.clone())).or_insert(0) += 1;
+            *likely.entry((*sure, *signature)).or_insert(0) += 1;
             if *sure == Sure::Certain && !CERTAIN.iter().any(|(known, _)| known == signature) {
                 return Err(format!("{} at {} ms: {sentence}", cell.wanted.id, look.at.0).into());
             }

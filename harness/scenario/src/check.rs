@@ -6,11 +6,10 @@
 use crate::cells::{Catalogue, Found, Matrix};
 use crate::file::{Family, Loaded, Variant};
 use crate::limits;
-use crate::mechanism::{MECHANISMS, mechanism};
 use crate::playable::impossible;
 use crate::problem::{Problem, Problems, Sink, quoted, shown};
 use crate::text::{counted, did_you_mean, suggest};
-use crate::{Arm, BlockedOn, Expect, Expected, Orders, Via};
+use crate::{Arm, BlockedOn, Expect, Expected, Mechanism, Orders, Via};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -73,17 +72,17 @@ fn possible(thing: crate::playable::Impossible, span: impl Fn(&str) -> Range<usi
 }
 
 fn mechanism_known(id: &str, span: Range<usize>, sink: &mut Sink) {
-    if mechanism(id).is_some() {
+    if id.parse::<Mechanism>().is_ok() {
         return;
     }
-    let meant = MECHANISMS.iter().find(|m| m.name == id || m.id.eq_ignore_ascii_case(id));
-    let meant = meant.or_else(|| {
-        let name = suggest(id, MECHANISMS.iter().map(|m| m.name))?;
-        MECHANISMS.iter().find(|m| m.name == name)
+    let is_meant = |m: &&Mechanism| m.name() == id || m.id().eq_ignore_ascii_case(id);
+    let meant = Mechanism::ALL.iter().find(is_meant).or_else(|| {
+        let name = suggest(id, Mechanism::ALL.iter().map(|m| m.name()))?;
+        Mechanism::ALL.iter().find(|m| m.name() == name)
     });
     let problem = Problem::new(span, format!("unknown mechanism `{}`", shown(id)));
     sink.push(match meant {
-        Some(m) => problem.label(format!("did you mean `{}`, {}?", m.id, m.name)),
+        Some(m) => problem.label(format!("did you mean `{m}`, {}?", m.name())),
         None => problem.help("the hang catalogue has Q1–Q5, P1–P4, S1–S3, B1–B13, C1–C7, T1–T7, E1–E9, M1–M10, X1–X8, R1–R2, H1–H7; F1–F12 are healthy runs"),
     });
 }

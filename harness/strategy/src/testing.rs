@@ -4,6 +4,7 @@
 
 use crate::{Act, Ask, Seen, Settled, Strategy, Stream, Whom, member};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
+use rehang_hangs::Signature;
 use rehang_words::{Canon, Policy, VTime};
 use rehang_words::{Choice, Question};
 
@@ -146,10 +147,10 @@ pub(crate) fn ask(questions: Vec<Question>) -> Ask {
 }
 
 /// What a look at the agent's processes found.
-pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
+pub(crate) fn looked(signature: Signature, is_root: bool, sure: Sure) -> Seen {
     Seen::Looked(Box::new(Diagnosis {
         verdict: Verdict::Hung,
-        signature: signature.to_owned(),
+        signature,
         mechanism: None,
         pid: 100,
         is_root,

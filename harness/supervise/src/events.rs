@@ -9,6 +9,7 @@ use crate::timespec;
 use rehang_evidence::data::State;
 use rehang_evidence::diagnosis::graph::Edge;
 use rehang_evidence::diagnosis::{Sure, Verdict};
+use rehang_hangs::{Mechanism, Signature};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, FdFlags};
 use serde::Serialize;
@@ -155,9 +156,9 @@ pub struct Finding {
     /// What the processes do.
     pub verdict: Verdict,
     /// What was found, in a word: the `signature` of `rehang why`.
-    pub signature: String,
+    pub signature: Signature,
     /// The mechanism in the catalogue: `rehang explain` has a page of it.
-    pub mechanism: Option<String>,
+    pub mechanism: Option<Mechanism>,
     /// How sure that is.
     pub sure: Sure,
     /// The process that it is about.

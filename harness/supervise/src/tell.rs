@@ -7,6 +7,7 @@ use super::events::{Event, Finding, Member};
 use super::{Below, Meaning, Report, Supervisor, called};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Limits, Look, Pid, graph};
+use rehang_hangs::Signature;
 use rehang_processes::tree;
 use rehang_strategy::Intended;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -26,7 +27,7 @@ pub struct Told {
 #[derive(PartialEq)]
 struct Found {
     verdict: Verdict,
-    signature: String,
+    signature: Signature,
     /// `None` if nothing hangs: a build has another compiler at each look.
     pid: Option<Pid>,
     sure: Sure,
@@ -60,7 +61,7 @@ impl Supervisor {
         let found = &look.diagnosis;
         let key = Found {
             verdict: found.verdict,
-            signature: found.signature.clone(),
+            signature: found.signature,
             pid: Some(found.pid).filter(|_| found.verdict == Verdict::Hung),
             sure: found.sure,
         };
@@ -78,8 +79,8 @@ impl Supervisor {
         let graph = graph(&look.before, &look.after, &Limits::default());
         self.tell(&Event::Look(Finding {
             verdict: found.verdict,
-            signature: found.signature.clone(),
-            mechanism: found.mechanism.clone(),
+            signature: found.signature,
+            mechanism: found.mechanism,
             sure: found.sure,
             pid: found.pid,
             is_root: found.is_root,

@@ -4,6 +4,7 @@
 //! builds this crate, and not the scenario format.
 
 pub mod attribution;
+mod blocked_on;
 pub mod canon;
 mod finish;
 pub mod fnv;
@@ -15,6 +16,7 @@ pub mod text;
 pub mod time;
 mod ways;
 
+pub use blocked_on::BlockedOn;
 pub use canon::{Canon, Canonical};
 pub use finish::Finish;
 pub use policy::Policy;
@@ -22,3 +24,21 @@ pub use question::{Choice, Question};
 pub use terminal::Terminal;
 pub use time::{Span, VTime};
 pub use ways::{Form, Wire};
+
+/// Gives an enum of plain variants its list `ALL`. It does not compile if a variant is left out.
+#[macro_export]
+macro_rules! listed {
+    ($name:ident: $($variant:ident),+ $(,)?) => {
+        impl $name {
+            /// All of them, in their order.
+            pub const ALL: &'static [$name] = {
+                const fn each(one: $name) -> $name {
+                    match one {
+                        $($name::$variant => $name::$variant,)+
+                    }
+                }
+                &[$(each($name::$variant)),+]
+            };
+        }
+    };
+}

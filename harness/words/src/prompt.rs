@@ -29,24 +29,6 @@ pub enum WaitsAt {
     Nothing,
 }
 
-impl WaitsAt {
-    /// The mechanism of the catalogue.
-    pub fn mechanism(self) -> &'static str {
-        match self {
-            WaitsAt::Stdin => "B1",
-            WaitsAt::EndOfStdin => "S1",
-            WaitsAt::Terminal => "B2",
-            WaitsAt::Pager => "B3",
-            WaitsAt::Editor => "B4",
-            WaitsAt::Query => "T2",
-            WaitsAt::Dialog => "T3",
-            WaitsAt::Permission => "P1",
-            WaitsAt::Menu => "Q1",
-            WaitsAt::Nothing => "B5",
-        }
-    }
-}
-
 const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
 const EDITORS: [&str; 13] =
     ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx", "visudo"];
@@ -163,21 +145,21 @@ mod tests {
     #[test]
     fn prompts_are_known_by_the_last_words_on_the_screen() {
         for (text, is) in [
-            ("Compiling\nOk to proceed? (y) ", Some("B1")),
-            ("root@host's password: ", Some("B2")),
-            ("Cloning into 'x'...\nUsername for 'https://github.com': ", Some("B2")),
-            ("box login: ", Some("B2")),
+            ("Compiling\nOk to proceed? (y) ", Some(WaitsAt::Stdin)),
+            ("root@host's password: ", Some(WaitsAt::Terminal)),
+            ("Cloning into 'x'...\nUsername for 'https://github.com': ", Some(WaitsAt::Terminal)),
+            ("box login: ", Some(WaitsAt::Terminal)),
             ("building\n", None),
-            ("x<asks the terminal: what is it>", Some("T2")),
-            ("Do you want to proceed?\n❯ 1. Yes\n  2. No", Some("P1")),
-            ("Which database?", Some("B1")),
-            ("~\n~\n~\n\"COMMIT_EDITMSG\" 12L, 300B", Some("B4")),
-            (" PASS  Waiting for file changes...\npress h to show help, press q to quit", Some("B5")),
-            ("Press any key", Some("B1")),
-            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? ", Some("B2")),
+            ("x<asks the terminal: what is it>", Some(WaitsAt::Query)),
+            ("Do you want to proceed?\n❯ 1. Yes\n  2. No", Some(WaitsAt::Permission)),
+            ("Which database?", Some(WaitsAt::Stdin)),
+            ("~\n~\n~\n\"COMMIT_EDITMSG\" 12L, 300B", Some(WaitsAt::Editor)),
+            (" PASS  Waiting for file changes...\npress h to show help, press q to quit", Some(WaitsAt::Nothing)),
+            ("Press any key", Some(WaitsAt::Stdin)),
+            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? ", Some(WaitsAt::Terminal)),
             ("# Permissions\n\nApprove? yes.", None),
         ] {
-            assert_eq!(at_end(text).map(|prompt| prompt.waits.mechanism()), is, "{text}");
+            assert_eq!(at_end(text).map(|prompt| prompt.waits), is, "{text}");
         }
         assert_eq!(at_end("a\nUsername for 'https://x': ").map(|p| p.words), Some("Username for 'https://x':"));
         assert!(!at_end("Which database?").is_some_and(|prompt| prompt.certain));
@@ -186,7 +168,9 @@ mod tests {
 
     #[test]
     fn a_program_is_known_by_its_name() {
-        assert_eq!(["less", "vim", "git"].map(|name| of_program(name).mechanism()), ["B3", "B4", "B2"]);
+        assert_eq!(["less", "vim", "git"].map(of_program), [WaitsAt::Pager, WaitsAt::Editor, WaitsAt::Terminal]);
+        assert!(PAGERS.iter().all(|name| of_program(name) == WaitsAt::Pager));
+        assert!(EDITORS.iter().all(|name| of_program(name) == WaitsAt::Editor));
     }
 
     #[test]
@@ -313,16 +297,5 @@ mod tests {
         for text in ["", "a # b", "#a", "-a", "a\nb - c", "``"] {
             assert!(!prose(text), "{text:?}");
         }
-    }
-
-    #[test]
-    fn each_wait_has_its_mechanism() {
-        use WaitsAt::*;
-        let all = [Stdin, EndOfStdin, Terminal, Pager, Editor, Query, Dialog, Permission, Menu, Nothing];
-        assert_eq!(all.map(WaitsAt::mechanism), ["B1", "S1", "B2", "B3", "B4", "T2", "T3", "P1", "Q1", "B5"]);
-        assert!(
-            PAGERS.iter().all(|name| of_program(name) == Pager)
-                && EDITORS.iter().all(|name| of_program(name) == Editor)
-        );
     }
 }

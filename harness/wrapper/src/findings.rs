@@ -8,7 +8,7 @@ use crate::{Cell, Judged};
 use rehang_judge::Verdict;
 use rehang_judge::score::Score;
 use rehang_os::alone::journal::{Line, Said};
-use rehang_scenario::mechanism::mechanism;
+use rehang_scenario::Mechanism;
 use rehang_scenario::text::{duration, visible};
 use rehang_scenario::{Arm, Invariant};
 use rehang_warp::Wait;
@@ -119,7 +119,8 @@ fn finding(
     if cells.len() > NAMED {
         names.push(format!("{} more", cells.len() - NAMED));
     }
-    let title = mechanism(about).map(|known| format!("{} {}: ", known.id, known.name)).unwrap_or_default();
+    let known = about.parse::<Mechanism>().ok();
+    let title = known.map(|known| format!("{known} {}: ", known.name())).unwrap_or_default();
     let mut lines = vec![format!("{:<9} {} × {title}{}", class.word(), cells.len(), names.join(", "))];
     let indented = |text: String| format!("          {text}");
     let (cell, judged) = cells[0];
@@ -133,7 +134,7 @@ fn finding(
     let what = match class {
         Class::Left => Some((GROUP, "Prevent")),
         Class::Missed | Class::Harmed if is_gone => Some((GROUP, "Prevent")),
-        Class::Harmed if mechanism(about).is_some_and(|known| known.benign()) => Some((about, "Tell it by")),
+        Class::Harmed if known.is_some_and(Mechanism::is_benign) => Some((about, "Tell it by")),
         Class::Missed | Class::Wrongly | Class::Harmed => Some((about, "Prevent")),
         Class::Open => None,
     };

@@ -25,8 +25,8 @@ use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
 use rehang_os::alone::journal::{self, Line, Said};
 use rehang_runner::outputs::scratch;
 use rehang_runner::unit::variant_name;
+use rehang_scenario::Mechanism;
 use rehang_scenario::file::Family;
-use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::plan::Plan;
 use rehang_scenario::text::{duration, took};
 use rehang_scenario::turns::Turn;
@@ -300,7 +300,8 @@ impl Wrapper {
                                 if let Unfit::Long { healthy: Some(ms) } = why {
                                     too_long = too_long.max(ms);
                                 }
-                                if let Some(mechanism) = mechanism(&scenario.mechanism).filter(|_| why.is_telling()) {
+                                let mechanism = scenario.mechanism.parse::<Mechanism>().ok();
+                                if let Some(mechanism) = mechanism.filter(|_| why.is_telling()) {
                                     let of = left_out_of.entry(mechanism.layer()).or_default();
                                     *of.entry(why.to_string()).or_default() += 1;
                                 }

@@ -3,7 +3,7 @@
 use crate::limits::Limits;
 use crate::{Cell, Fitting, Judged, Rehearsal};
 use rehang_judge::score::Score;
-use rehang_scenario::mechanism::{MECHANISMS, mechanism};
+use rehang_scenario::Mechanism;
 use rehang_scenario::text::{counted, duration};
 use rehang_scenario::{Arm, Invariant, Span, Terminal};
 use std::collections::BTreeMap;
@@ -106,12 +106,13 @@ impl Fitting {
     /// The classes of hangs that were not tried, each with the reason; `None` if all were.
     pub fn not_tried(&self) -> Option<String> {
         let mut layers: Vec<&'static str> = Vec::new();
-        for layer in MECHANISMS.iter().map(|m| m.layer()).filter(|layer| *layer != "benign") {
+        for layer in Mechanism::ALL.iter().map(|m| m.layer()).filter(|layer| *layer != "benign") {
             if !layers.contains(&layer) {
                 layers.push(layer);
             }
         }
-        let of = |cell: &&Cell, layer: &str| mechanism(&cell.scenario.mechanism).is_some_and(|m| m.layer() == layer);
+        let of =
+            |cell: &&Cell, layer: &str| cell.scenario.mechanism.parse().is_ok_and(|m: Mechanism| m.layer() == layer);
         let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for layer in layers {
             let mut cells = self.cells.iter().filter(|cell| of(cell, layer) && cell.arm == Arm::Main).peekable();

@@ -6,16 +6,17 @@
 use super::{Code, CommandError};
 use crate::book;
 use clap::Args;
-use rehang_scenario::mechanism::MECHANISMS;
+use rehang_hangs::Mechanism;
 use rehang_scenario::text::{did_you_mean, suggest};
 use std::io::Write;
 
 /// The pages whose entries are explained.
-const PAGES: [(&str, &str); 5] = [
+const PAGES: [(&str, &str); 6] = [
     ("mechanisms", book::MECHANISMS),
     ("results", book::VERDICTS),
+    ("signatures", book::SIGNATURES),
     ("what guard finds", book::GUARD),
-    ("what else why finds", book::WHY),
+    ("what why says", book::WHY),
     ("words", book::GLOSSARY),
 ];
 
@@ -52,12 +53,9 @@ impl Explain {
             all(out)?;
             return Ok(Code::Expected);
         };
-        // the first page that has the word says the most about it
-        let of_pages = PAGES.iter().map(|(_, page)| entries(page).into_iter().filter_map(|entry| entry.of(word)));
-        let mut texts: Vec<String> =
-            of_pages.map(Iterator::collect).find(|texts: &Vec<_>| !texts.is_empty()).unwrap_or_default();
-        if let Some(mechanism) = MECHANISMS.iter().find(|m| is(m.id, word) || is(m.name, word)) {
-            let id = mechanism.id;
+        let all_entries = PAGES.iter().flat_map(|(_, page)| entries(page));
+        let mut texts: Vec<String> = all_entries.filter_map(|entry| entry.of(word)).collect();
+        if let Some(id) = Mechanism::ALL.iter().find(|m| is(m.id(), word) || is(m.name(), word)) {
             texts.push(format!(
                 "`rehang score {id}`: which strategy ends it today; `rehang list --files {id}`: its scenarios"
             ));
@@ -181,7 +179,11 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rehang_evidence::diagnosis::graph::{Life, Over};
+    use rehang_evidence::{Diagnosis, Limits, Snapshot, Sure, Verdict, diagnose};
+    use rehang_hangs::Signature;
     use rehang_scenario::Invariant;
+    use serde_json::json;
 
     fn explained(word: &str) -> String {
         let mut out = Vec::new();
@@ -193,14 +195,13 @@ mod tests {
 
     #[test]
     fn every_word_of_a_result_is_explained() {
-        let mechanisms = MECHANISMS.iter().flat_map(|m| [m.id, m.name]);
+        let mechanisms = Mechanism::ALL.iter().flat_map(|m| [m.id(), m.name()]);
         let invariants = Invariant::ALL.iter().map(|invariant| invariant.name());
         let outcomes = ["completed", "failed", "stopped", "hung", "undecided", "deadlock", "lasso"];
-        let of_why = ["waiting", "working", "unknown", "proved", "likely", "a guess", "file-server", "owes-answer"];
         let marks = rehang_judge::score::Score::ALL.map(|score| score.mark().to_string());
         let codes = [0, 1, 2, 3, 4, 5, 70].map(|code: u8| code.to_string());
         let strategies = rehang_strategy::all();
-        let words = mechanisms.chain(invariants).chain(outcomes).chain(of_why);
+        let words = mechanisms.chain(invariants).chain(outcomes);
         let words = words.chain(marks.iter().map(String::as_str)).chain(codes.iter().map(String::as_str));
         for word in words.chain(strategies.iter().map(|entry| entry.name)) {
             let text = explained(word);
@@ -208,11 +209,43 @@ mod tests {
         }
     }
 
+    /// The word of JSON.
+    fn in_json(word: serde_json::Value) -> String {
+        word.as_str().expect("a word").to_owned()
+    }
+
+    #[test]
+    fn every_word_of_why_is_explained() {
+        let none = Snapshot::default();
+        let mut words: Vec<String> = Signature::ALL.iter().map(ToString::to_string).collect();
+        words.extend(Verdict::ALL.iter().map(|verdict| in_json(json!(verdict))));
+        words.extend(Over::ALL.iter().flat_map(|over| [in_json(json!(over)), over.name().to_owned()]));
+        words.extend(Life::ALL.iter().map(|life| in_json(json!(life))));
+        for (sure, verdict) in
+            Sure::ALL.iter().flat_map(|sure| Verdict::ALL.iter().map(move |verdict| (*sure, *verdict)))
+        {
+            let diagnosis = diagnose(&none, &none, &Limits::default());
+            let diagnosis = Diagnosis { sure, verdict, ..diagnosis };
+            let below = Diagnosis { agent_above: Some("claude".to_owned()), ..diagnosis.clone() };
+            let proved = Diagnosis { closed_in: true, ..diagnosis.clone() };
+            words.extend([diagnosis, below, proved].iter().map(|said| said.sure_in_words().to_owned()));
+            words.push(in_json(json!(sure)));
+        }
+        let labels =
+            ["ends with", "counts as hung", "out of sight", "closed in", "signature", "looked for", "not read"];
+        words.extend(labels.into_iter().chain(["mechanism", "itself", "nobody"]).map(str::to_owned));
+        for word in &words {
+            let text = explained(word);
+            assert!(text.len() > word.len() + 10 && !text.starts_with("error"), "{word}: {text}");
+        }
+        assert!(words.len() > 100);
+    }
+
     #[test]
     fn every_hang_has_advice_and_every_healthy_run_says_what_tells_it() {
-        for mechanism in &MECHANISMS {
-            let label = if mechanism.benign() { "Tell it by" } else { "Prevent" };
-            assert!(advice(mechanism.id, label).is_some_and(|text| text.len() > 20), "{} {label}", mechanism.id);
+        for mechanism in Mechanism::ALL {
+            let label = if mechanism.is_benign() { "Tell it by" } else { "Prevent" };
+            assert!(advice(mechanism.id(), label).is_some_and(|text| text.len() > 20), "{mechanism} {label}");
         }
         assert!(advice("B8", "Prevent").is_some_and(|text| text.ends_with("TERM first, then KILL.")));
     }
@@ -224,9 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_names_its_columns() {
+    fn a_signature_has_its_meaning_and_then_its_limits() {
         let text = explained("tool-lost");
-        assert!(text.starts_with("tool-lost\n  of: the agent\n  limit: 10m\n"), "{text}");
+        assert!(text.starts_with("tool-lost\n\nhung: an agent waits for the result of a tool"), "{text}");
+        assert!(text.contains("\n\ntool-lost\n  of: the agent\n  limit: 10m\n"), "{text}");
     }
 
     #[test]

@@ -8,19 +8,10 @@ use crate::book;
 use rehang_judge::verdict::Outcome;
 use rehang_os::sim::SimKernel;
 use rehang_runner::unit::Unit;
-use rehang_scenario::mechanism::{MECHANISMS, Mechanism};
-use rehang_scenario::{Arm, Span, Stage};
+use rehang_scenario::{Arm, Mechanism, Span, Stage};
 use rehang_stage::{Job, Setting, judged};
 use rehang_upstream::plan::Named;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Why a mechanism has no proved hang although that is not a gap: `rehang explain` tells more of each.
-const NO_HANG: [(&str, &str); 4] = [
-    ("Q5", "nothing blocks: the run ends with a question"),
-    ("C3", "nothing blocks: the result is cut, and the exit code is 0"),
-    ("E7", "the opposite of a hang: a run that goes on is taken for over"),
-    ("F", "a healthy run"),
-];
 
 /// What there is of one mechanism.
 #[derive(Debug, Default)]
@@ -57,7 +48,7 @@ pub fn table(units: &[Unit], real: &[Named]) -> Vec<String> {
         has.releases.extend(of_it.map(|(_, release)| release.clone()));
     }
     let mut lines = vec![row("", "mechanism", ["files", "scenarios", "hangs", "controls", "releases"], "")];
-    lines.extend(MECHANISMS.iter().map(|mechanism| line(mechanism, all.get(mechanism.id))));
+    lines.extend(Mechanism::ALL.iter().map(|mechanism| line(*mechanism, all.get(mechanism.id()))));
     let sum = |of: fn(&Has) -> usize| all.values().map(of).sum::<usize>().to_string();
     let releases: BTreeSet<&String> = all.values().flat_map(|has| &has.releases).collect();
     let [files, scenarios] = [sum(|h| h.files.len()), sum(|h| h.scenarios.len())];
@@ -67,11 +58,10 @@ pub fn table(units: &[Unit], real: &[Named]) -> Vec<String> {
     lines
 }
 
-fn line(mechanism: &Mechanism, has: Option<&Has>) -> String {
-    let why = NO_HANG.iter().find(|(id, _)| *id == mechanism.id || (*id == "F" && mechanism.benign()));
-    let note = match (has, why) {
+fn line(mechanism: Mechanism, has: Option<&Has>) -> String {
+    let note = match (has, mechanism.why_no_hang()) {
         (None, _) => "no scenario",
-        (Some(has), Some((_, why))) if has.hangs.is_empty() => why,
+        (Some(has), Some(why)) if has.hangs.is_empty() => why,
         (Some(has), None) if has.hangs.is_empty() => "no proved hang",
         _ => "",
     };
@@ -79,7 +69,7 @@ fn line(mechanism: &Mechanism, has: Option<&Has>) -> String {
     let has = has.unwrap_or(&none);
     let counts = [has.files.len(), has.scenarios.len(), has.hangs.len(), has.controls.len(), has.releases.len()];
     let counts = counts.map(|n| n.to_string());
-    row(mechanism.id, mechanism.name, counts.each_ref().map(String::as_str), note)
+    row(mechanism.id(), mechanism.name(), counts.each_ref().map(String::as_str), note)
 }
 
 fn row(id: &str, name: &str, [files, scenarios, hangs, controls, releases]: [&str; 5], note: &str) -> String {

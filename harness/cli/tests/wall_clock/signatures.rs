@@ -14,6 +14,7 @@ use crate::cases;
 use crate::stage::{self, Case, Stage};
 use libtest_mimic::{Arguments, Trial};
 use rehang_evidence::{Limits, Verdict};
+use rehang_hangs::Signature;
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -70,7 +71,7 @@ pub fn play(mut arguments: Arguments) -> ExitCode {
     let mut trials: Vec<Trial> = played().map(trial).collect();
     trials.push(Trial::test("most_signatures_are_ended_with_their_own_cause", move || {
         let own = played().filter(|case| case.verdict == Verdict::Hung && otherwise(case).is_none());
-        let signatures: std::collections::BTreeSet<&str> = own.map(|case| case.signature).collect();
+        let signatures: std::collections::BTreeSet<Signature> = own.map(|case| case.signature).collect();
         match signatures.len() {
             enough if enough >= SIGNATURES => Ok(()),
             few => Err(format!("{few}: {signatures:?}").into()),
@@ -120,7 +121,7 @@ fn run(case: &Case) -> Result<(), String> {
 /// It is ended, and the cause is its signature; or the part of it is that hangs, and then it ends by itself.
 fn is_ended(case: &Case, events: impl Iterator<Item = Value>) -> Result<(), String> {
     let (mut look, mut cause, mut acted) = (Value::Null, String::new(), false);
-    let right = otherwise(case).unwrap_or(case.signature);
+    let right = otherwise(case).unwrap_or(case.signature.word());
     for event in events {
         match event["event"].as_str() {
             Some("look") => look = event,

@@ -5,14 +5,15 @@
 
 use super::{Sure, Verdict};
 use crate::data::Pid;
+use rehang_hangs::{Mechanism, Signature};
 
 /// What a rule found.
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub pid: Pid,
     pub verdict: Verdict,
-    pub signature: &'static str,
-    pub mechanism: Option<&'static str>,
+    pub signature: Signature,
+    pub mechanism: Option<Mechanism>,
     pub sentence: String,
     pub ends: String,
     pub sure: Sure,
@@ -55,12 +56,12 @@ pub mod rank {
 
 impl Finding {
     /// A hang.
-    pub fn hung(pid: Pid, signature: &'static str, mechanism: &'static str, sentence: String) -> Finding {
+    pub fn hung(pid: Pid, signature: Signature, mechanism: impl Into<Option<Mechanism>>, sentence: String) -> Finding {
         Finding {
             pid,
             verdict: Verdict::Hung,
             signature,
-            mechanism: Some(mechanism).filter(|id| !id.is_empty()),
+            mechanism: mechanism.into(),
             sentence,
             ends: String::new(),
             sure: Sure::Likely,
@@ -71,20 +72,20 @@ impl Finding {
     }
 
     /// A wait that has an end of its own.
-    pub fn waiting(pid: Pid, signature: &'static str, rank: u8, sentence: String) -> Finding {
-        Finding { verdict: Verdict::Waiting, rank, ..Finding::hung(pid, signature, "", sentence) }
+    pub fn waiting(pid: Pid, signature: Signature, rank: u8, sentence: String) -> Finding {
+        Finding { verdict: Verdict::Waiting, rank, ..Finding::hung(pid, signature, None, sentence) }
     }
 
     /// Work.
-    pub fn working(pid: Pid, signature: &'static str, sentence: String) -> Finding {
+    pub fn working(pid: Pid, signature: Signature, sentence: String) -> Finding {
         let ends = "nothing needs to: it works".to_owned();
-        let finding = Finding::hung(pid, signature, "", sentence);
+        let finding = Finding::hung(pid, signature, None, sentence);
         Finding { verdict: Verdict::Working, rank: rank::WORKS, sure: Sure::Certain, ends, ..finding }
     }
 
     /// Nothing that is known.
     pub fn unknown(pid: Pid, sentence: &str) -> Finding {
-        let finding = Finding::hung(pid, "unknown", "", sentence.to_owned());
+        let finding = Finding::hung(pid, Signature::Unknown, None, sentence.to_owned());
         Finding { verdict: Verdict::Unknown, rank: rank::UNKNOWN, sure: Sure::Guess, ..finding }
     }
 

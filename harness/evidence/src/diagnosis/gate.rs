@@ -11,18 +11,11 @@ use super::view::View;
 use super::ways::{self, Way};
 use super::{Sure, Verdict};
 use crate::data::{Alarms, Pid, Signals};
+use rehang_hangs::{EndedBy, Mechanism, Signature};
 use std::collections::BTreeSet;
 
-/// Hangs that a timer of the process's own would end. A loop that an agent runs has timers of its screen and of its
-/// connections; what it says of itself, and what its records say, does not end by those.
-#[rustfmt::skip]
-const ENDED_BY_TIMER: [&str; 18] = [
-    "stdin-open", "mutual-wait", "mutual-pipe", "own-pipe", "stdout-undrained", "stderr-undrained", "tty-unread",
-    "tty-read", "pager", "editor", "editor-on-stderr", "file-lock", "thread-deadlock", "fifo-open", "never-ends",
-    "server-mute", "owes-answer", "stray-holds-pipe",
-];
 /// Hangs of a process to which another one does not write, and which would go on once that one does.
-const UNFED: [&str; 2] = ["stdin-open", "tty-read"];
+const UNFED: [Signature; 2] = [Signature::StdinOpen, Signature::TtyRead];
 /// A timer of a program that serves or follows which is no longer than this is of its housekeeping: Node.js looks at its
 /// connections each 30 s (`http.createServer`, connectionsCheckingInterval).
 const OF_A_SERVER_MS: u64 = 30_000;
@@ -34,17 +27,19 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     let roots = &view.after.roots;
     let all_closed_in = graph.are_closed_in(roots) && stands_still(view, graph);
     let finding = match finding.verdict {
-        Verdict::Waiting if finding.signature == rules::AT_SCREEN && all_closed_in && view.is_supervised() => {
+        Verdict::Waiting if finding.signature == Signature::TerminalPerson && all_closed_in && view.is_supervised() => {
             let because = "whoever could send a key waits for it, or for nothing that is alive";
             Finding { verdict: Verdict::Hung, ..finding.because(because) }
         }
-        Verdict::Waiting if all_closed_in && ["stdin-open", "no-connection"].contains(&finding.signature) => {
+        Verdict::Waiting
+            if all_closed_in && matches!(finding.signature, Signature::StdinOpen | Signature::NoConnection) =>
+        {
             Finding { verdict: Verdict::Hung, ..finding }
         }
         // a wait is none if nobody is left who could end it: each of those that are closed in waits for the others
         Verdict::Waiting | Verdict::Unknown
             if all_closed_in
-                && finding.signature != rules::AT_SCREEN
+                && finding.signature != Signature::TerminalPerson
                 && graph.is_closed_in(finding.pid)
                 && !is_its_own_peer(graph, &finding) =>
         {
@@ -62,7 +57,7 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         return ends_by(finding, &way, lived);
     }
     if let Some(way) = own(view, &finding).or_else(|| alarm(view, &finding)) {
-        let endless = view.process(finding.pid).filter(|_| finding.signature == "never-ends");
+        let endless = view.process(finding.pid).filter(|_| finding.signature == Signature::NeverEnds);
         return ends_by(finding, &way, endless.map_or(0, |process| view.age_ms(process)));
     }
     if let Some(way) = ends_with_its_reader(view, &finding) {
@@ -90,7 +85,7 @@ pub fn agent_above(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<
 pub fn is_at_callers_stdin(view: &View<'_>, finding: &Finding) -> bool {
     let stdin = |pid: Pid| view.process(pid).and_then(|process| process.fd(0));
     let what = |pid: Pid| stdin(pid).map(|fd| &fd.what);
-    let is_below = finding.verdict == Verdict::Hung && finding.signature == "stdin-open";
+    let is_below = finding.verdict == Verdict::Hung && finding.signature == Signature::StdinOpen;
     let roots = &view.after.roots;
     if !is_below || roots.contains(&finding.pid) {
         return false;
@@ -115,12 +110,22 @@ fn stands_still(view: &View<'_>, graph: &Graph) -> bool {
 /// Whether a process waits at a connection of its own alone: it may take it yet.
 fn is_its_own_peer(graph: &Graph, finding: &Finding) -> bool {
     let mut edges = graph.edges.iter().filter(|edge| edge.from == finding.pid);
-    finding.signature.starts_with("peer-") && edges.all(|edge| edge.to == To::Process(finding.pid))
+    let waits_for_peer = matches!(
+        finding.signature,
+        Signature::PeerSilent | Signature::PeerKeepalive | Signature::PeerTalks | Signature::PeerWait
+    );
+    waits_for_peer && edges.all(|edge| edge.to == To::Process(finding.pid))
+}
+
+/// Whether a timer of the process's own would end this kind of hang. A loop that an agent runs has timers of its screen and
+/// of its connections; what it says of itself, and what its records say, does not end by those.
+fn ends_by_timer(finding: &Finding) -> bool {
+    finding.signature.facts().ended_by == EndedBy::OwnTimer
 }
 
 /// The first way of the process's own that comes soon, if such a way ends this kind of hang.
 fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
+    let process = view.process(finding.pid).filter(|_| ends_by_timer(finding))?;
     let is_agent = view.is_known_agent(finding.pid);
     // a package manager's own timers are of its progress and its news, not of its questions
     let program = crate::kind::program(process);
@@ -128,11 +133,11 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     if asks && view.agent_above(finding.pid).is_some() {
         return None;
     }
-    if finding.signature == "stdin-open" && crate::kind::has_no_limit_of_stdin(process) {
+    if finding.signature == Signature::StdinOpen && crate::kind::has_no_limit_of_stdin(process) {
         return None;
     }
     // what serves or follows has timers, and they do not end it
-    let is_endless = finding.signature == "never-ends";
+    let is_endless = finding.signature == Signature::NeverEnds;
     let keeps_house = |way: &Way| is_endless && way.left_ms.is_some_and(|ms| ms <= OF_A_SERVER_MS);
     let counts = |way: &Way| way.is_soon() && !(is_agent && way.is_of_a_screen()) && !keeps_house(way);
     ways::own(view, process).into_iter().find(counts)
@@ -165,7 +170,7 @@ fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
 /// What never ends by itself is told by its next write, or by a look at it, that its reader is gone (tail(1)): a reader with a
 /// limit ends it too.
 fn ends_with_its_reader(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| finding.signature == "never-ends")?;
+    let process = view.process(finding.pid).filter(|_| finding.signature == Signature::NeverEnds)?;
     let readers = view.other_end(process, process.fd(1)?, false);
     readers.into_iter().find_map(|reader| {
         let reader = view.process(reader).filter(|reader| reader.pid != finding.pid)?;
@@ -176,7 +181,7 @@ fn ends_with_its_reader(view: &View<'_>, finding: &Finding) -> Option<Way> {
 
 /// An alarm that some process of this machine does not handle: it may be this one's, which it would end.
 fn alarm(view: &View<'_>, finding: &Finding) -> Option<Way> {
-    let process = view.process(finding.pid).filter(|_| ENDED_BY_TIMER.contains(&finding.signature))?;
+    let process = view.process(finding.pid).filter(|_| ends_by_timer(finding))?;
     let signals = &process.signals;
     let deaf = Signals::has(signals.ignored | signals.blocked | signals.caught, libc::SIGALRM);
     let may = view.after.alarms == Alarms::Unhandled && !deaf;
@@ -212,8 +217,8 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
         .collect();
     let name = view.name(root);
     let others: Vec<Pid> = living.iter().copied().filter(|pid| *pid != root).collect();
-    let serves = ["helper", "serves"].contains(&finding.signature);
-    let mechanism = if serves { "X2" } else { "C6" };
+    let serves = matches!(finding.signature, Signature::Helper | Signature::Serves);
+    let mechanism = if serves { Mechanism::X2 } else { Mechanism::C6 };
     let text = match others.as_slice() {
         [] => format!("{name} waits, and nothing that is alive could end that: {}", finding.sentence),
         others => format!("{name} and {} wait for each other: {}", view.names(others), finding.sentence),
@@ -233,7 +238,7 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
     let ends = format!("nothing in sight; from outside: {}", end_it(view, subject));
     // the process that waits is the one to look at, and the smallest that can be ended
     let about = if living.contains(&finding.pid) { finding.pid } else { root };
-    let found = Finding::hung(about, "mutual-wait", mechanism, text).ends(ends).because(because);
+    let found = Finding::hung(about, Signature::MutualWait, mechanism, text).ends(ends).because(because);
     Finding { rank: rank::LIKELY, ..found }
 }
 

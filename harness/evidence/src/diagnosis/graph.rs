@@ -113,6 +113,11 @@ pub enum Over {
     Unknown,
 }
 
+rehang_words::listed!(Life: Alive, Waits, Dead);
+rehang_words::listed!(
+    Over: Pipe, Fifo, Socket, Tty, Child, Lock, Thread, Time, Signal, Ask, Files, Unknown
+);
+
 impl Over {
     /// The word for it.
     pub fn name(self) -> &'static str {

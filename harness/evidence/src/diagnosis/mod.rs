@@ -18,6 +18,7 @@ mod waits;
 pub(crate) mod ways;
 
 use crate::data::{Lack, Pid, Snapshot};
+use rehang_hangs::{Mechanism, Signature};
 use serde::Serialize;
 
 /// How long something must be quiet before it counts as silent.
@@ -61,15 +62,18 @@ pub enum Sure {
     Certain,
 }
 
+rehang_words::listed!(Verdict: Hung, Waiting, Working, Ended, Unknown);
+rehang_words::listed!(Sure: Guess, Likely, Certain);
+
 /// Why a process tree does not move, or that it does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// What it does.
     pub verdict: Verdict,
-    /// The name of the signature that fits, such as `stdin-open`.
-    pub signature: String,
+    /// The signature that fits, such as `stdin-open`.
+    pub signature: Signature,
     /// The mechanism in the catalogue, such as `S1`.
-    pub mechanism: Option<String>,
+    pub mechanism: Option<Mechanism>,
     /// The process that it is about.
     pub pid: Pid,
     /// Whether that is one of the processes that were asked about, rather than one below them.
@@ -156,6 +160,8 @@ fn of(view: &view::View<'_>) -> Diagnosis {
     let graph = graph::of(view);
     let best = gate::check(view, &graph, best);
     let closed_in = best.verdict == Verdict::Hung && graph.are_closed_in(&after.roots);
+    let is_of = |mechanism| best.signature.facts().mechanisms.contains(mechanism);
+    debug_assert!(best.mechanism.as_ref().is_none_or(is_of), "{} names {:?}", best.signature, best.mechanism);
     let may_be_hung = best.verdict == Verdict::Hung || best.hung_in_ms.is_some();
     let parts = if may_be_hung { smallest::parts(view, &best) } else { Vec::new() };
     let is_less = after.unread > 0 && best.verdict == Verdict::Hung && best.sure == Sure::Certain;
@@ -163,8 +169,8 @@ fn of(view: &view::View<'_>) -> Diagnosis {
     Diagnosis {
         parts,
         verdict: best.verdict,
-        signature: best.signature.to_owned(),
-        mechanism: best.mechanism.map(str::to_owned),
+        signature: best.signature,
+        mechanism: best.mechanism,
         pid: best.pid,
         is_root: after.roots.contains(&best.pid),
         closed_in,

@@ -9,6 +9,7 @@ use super::view::View;
 use super::waits::On;
 use crate::data::{Pid, Process};
 use crate::{kind, shells};
+use rehang_hangs::Signature;
 
 /// The processes to end, each with all processes below it; empty if only the end of the whole run would do.
 pub fn parts(view: &View<'_>, finding: &Finding) -> Vec<Pid> {
@@ -17,8 +18,8 @@ pub fn parts(view: &View<'_>, finding: &Finding) -> Vec<Pid> {
         return part_below(view, agent.pid, finding.pid).into_iter().collect();
     }
     match finding.signature {
-        "stray-holds-pipe" | "stray-writes-pipe" => strays(view, agent),
-        "mutual-wait" | "mutual-pipe" => partners(view, agent.pid),
+        Signature::StrayHoldsPipe | Signature::StrayWritesPipe => strays(view, agent),
+        Signature::MutualWait | Signature::MutualPipe => partners(view, agent.pid),
         _ => Vec::new(),
     }
 }

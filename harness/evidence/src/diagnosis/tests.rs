@@ -6,6 +6,7 @@ use super::graph::{Graph, Life, graph};
 use super::*;
 use crate::data::*;
 use expect_test::{Expect, expect};
+use rehang_hangs::Mechanism;
 use std::fmt::Write as _;
 
 mod at_agents;
@@ -73,7 +74,7 @@ impl Look {
     /// The answer in one line.
     fn answer(&self) -> String {
         let found = self.diagnosis();
-        let mechanism = found.mechanism.as_deref().unwrap_or("-");
+        let mechanism = found.mechanism.map_or("-", Mechanism::id);
         let (verdict, sure) = (found.verdict, found.sure);
         let mut how = format!("{sure:?}");
         if let Some(left) = found.hung_in_ms {
@@ -104,7 +105,7 @@ impl Look {
     fn says(&self, want: Expect) {
         let (found, graph) = (self.diagnosis(), self.graph());
         let mut out = String::new();
-        let mechanism = found.mechanism.as_deref().unwrap_or("-");
+        let mechanism = found.mechanism.map_or("-", Mechanism::id);
         let (verdict, sure) = (found.verdict, found.sure);
         let _ = writeln!(out, "{verdict:?} {} {mechanism} ({sure:?}): {}", found.signature, found.sentence);
         for (what, text) in [("ends", &found.ends), ("because", &found.because)] {

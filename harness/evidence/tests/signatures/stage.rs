@@ -5,6 +5,7 @@
 use crate::play::MARK;
 use rehang_evidence::data::{Alarms, Process, State, Traffic};
 use rehang_evidence::{Limits, Look, Options, Pid, Snapshot, Verdict};
+use rehang_hangs::{Mechanism, Signature};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -19,8 +20,8 @@ use std::time::Duration;
 pub struct Case {
     pub name: &'static str,
     pub verdict: Verdict,
-    pub signature: &'static str,
-    pub mechanism: Option<&'static str>,
+    pub signature: Signature,
+    pub mechanism: Option<Mechanism>,
     /// Words that the sentence must hold, or what is said to end it.
     pub says: &'static str,
     /// Whether the tree comes to a standstill.
@@ -252,7 +253,7 @@ fn judge(case: &Case, look: &Look) -> Result<(), String> {
     let found = &look.diagnosis;
     let right = found.verdict == case.verdict
         && found.signature == case.signature
-        && found.mechanism.as_deref() == case.mechanism
+        && found.mechanism == case.mechanism
         && [&found.sentence, &found.ends].iter().any(|text| text.contains(case.says));
     if right {
         shows_who_has_ended(look)?;
@@ -277,13 +278,14 @@ fn shows_who_has_ended(look: &Look) -> Result<(), String> {
 }
 
 /// Signatures of processes that no live process can wake.
-const CLOSED: [&str; 4] = ["mutual-pipe", "mutual-wait", "own-pipe", "thread-deadlock"];
+const CLOSED: [Signature; 4] =
+    [Signature::MutualPipe, Signature::MutualWait, Signature::OwnPipe, Signature::ThreadDeadlock];
 
 /// A process that works or waits for something that will come is never closed in; one that is deadlocked is.
 fn fits_the_graph(case: &Case, look: &Look) -> Result<(), String> {
     // the snapshots of a process that was awakened are no longer what was read. As far as the kernel knows, nobody can
     // wake a tool server and a client that reads only from it either: only the rule knows that servers idle by design
-    if case.awake || case.signature == "helper" {
+    if case.awake || case.signature == Signature::Helper {
         return Ok(());
     }
     // an alarm of some process of this machine may be anybody's, and then nothing is closed in
@@ -336,7 +338,7 @@ fn moved(look: &Look, case: &Case, played: &[Pid]) -> bool {
         };
         look.after.processes().filter(ours).filter_map(grown).max().unwrap_or(0)
     };
-    if case.signature.ends_with("spin") || case.signature == "computing" {
+    if matches!(case.signature, Signature::EofSpin | Signature::CpuSpin | Signature::Computing) {
         grew(|thread| thread.cpu_ns) >= 1_000_000
     } else {
         grew(|thread| thread.switches) > 0
@@ -346,7 +348,7 @@ fn moved(look: &Look, case: &Case, played: &[Pid]) -> bool {
 /// If a server keeps a silent connection: whether the kernel's own clock of it has reached the limit.
 fn silent_enough(look: &Look, limits: &Limits, case: &Case) -> bool {
     // a server is called a server whether or not the connection that it keeps is silent
-    let keeps = case.signature == "serves" && *limits != Limits::default();
+    let keeps = case.signature == Signature::Serves && *limits != Limits::default();
     if !keeps {
         return true;
     }
@@ -362,7 +364,7 @@ fn silent_enough(look: &Look, limits: &Limits, case: &Case) -> bool {
 /// Where a case is about bytes that come now and then, several have come on one connection, the last one late, and none
 /// within the window; any other has been silent for as long as the limit is.
 fn trickles(look: &Look, case: &Case) -> bool {
-    if case.signature != "peer-keepalive" {
+    if case.signature != Signature::PeerKeepalive {
         return true;
     }
     let limit = case.limits.silent_ms;

@@ -6,6 +6,7 @@
 
 use crate::cases;
 use rehang_evidence::Verdict;
+use rehang_hangs::Mechanism;
 use std::collections::BTreeSet;
 
 /// What the kernel shows of a mechanism.
@@ -20,53 +21,56 @@ enum Shows {
 
 use Shows::{Hang, Nothing, Waits};
 
-const TABLE: [(&str, Shows); 46] = [
-    ("Q4", Hang("question-on-a-server", "agent-at-a-terminal")),
-    ("Q5", Nothing("the run is over")),
-    ("P3", Hang("permission-in-a-transcript", "tool-of-a-transcript-sleeps")),
-    ("P4", Hang("host-owes-an-answer", "command-of-a-hosted-agent-sleeps")),
-    ("S2", Hang("stdin-that-its-starter-shares", "stdin-with-a-limit")),
-    ("S3", Hang("stdin-of-a-hook", "hook-sleeps")),
-    ("B3", Hang("pager", "agent-at-a-terminal")),
-    ("B4", Hang("editor", "agent-at-a-terminal")),
-    ("B11", Hang("stray-in-a-session-of-its-own", "live-child-whose-output-is-read")),
-    ("B12", Hang("fifo-open", "polling")),
-    ("C2", Hang("server-stdout-undrained", "slow-reader")),
-    ("C4", Hang("unreaped", "sleep-beside-a-child-unreaped")),
-    ("C5", Nothing("the program was never started: no process of it is left")),
-    ("C7", Nothing("what an agent has not written is in no process")),
-    ("T2", Hang("terminal-query", "agent-at-a-terminal")),
-    ("T3", Waits("agent-at-a-terminal", "a person may sit there, and what the screen shows cannot be seen")),
-    ("T4", Waits("agent-at-a-terminal", "the same; whether the key has arrived is the agent's")),
-    ("T5", Waits("agent-at-a-terminal", "the same; the terminal's mode tells only who knows what it should be")),
-    ("T6", Hang("tty-unread", "slow-reader")),
-    ("T7", Waits("model-keeps-alive", "what prints is at work; the connection behind it shows M2")),
-    ("E8", Hang("peer-silent", "server-idles")),
-    ("E9", Hang("tool-of-which-nothing-runs", "tool-sleeps")),
-    ("M5", Waits("retry", "it will try again, and says so")),
-    ("M6", Nothing("a compaction is a request like any other")),
-    ("M7", Nothing("each call is new to the kernel")),
-    ("M8", Hang("no-connection", "model-thinks")),
-    ("M9", Hang("peer-silent-on-a-kept-connection", "peer-talks")),
-    ("M10", Hang("no-connection-but-a-timer", "timer")),
-    ("X1", Waits("tool-server-is-mute", "an agent has a limit to its handshake")),
-    ("X2", Hang("tool-server-over-http-owes-an-answer", "tool-server-over-http-works")),
-    ("X3", Hang("tool-server-owes-an-answer", "tool-server-idles")),
-    ("X4", Hang("oauth-callback", "any-server-idles")),
-    ("X5", Hang("hook-never-ends", "hook-sleeps")),
-    ("X6", Waits("connecting", "the kernel gives a connection up by itself")),
-    ("X7", Hang("hook-whose-output-nobody-reads", "slow-reader")),
-    ("X8", Hang("fifo-open", "polling")),
-    ("R1", Hang("sqlite-lock", "lock-holder-works")),
-    ("R2", Hang("flock", "lock-holder-downloads")),
-    ("H2", Hang("orphaned-agent-spins", "spin")),
-    ("H3", Hang("lock-of-a-leaked-child", "lock-holder-works")),
-    ("H4", Hang("never-ends-and-ignores-term", "command-of-an-agent-has-a-timer")),
-    ("H5", Hang("no-connection", "model-thinks")),
-    ("H6", Nothing("what computes is at work until somebody knows better: the case `spin` is called so")),
-    ("H7", Hang("alive-after-its-result-by-its-input", "agent-at-a-terminal")),
-    ("F11", Nothing("a healthy run: the case `retry` is what it looks like between two tries")),
-    ("F12", Nothing("a healthy run: the case `build` is what it looks like")),
+const TABLE: [(Mechanism, Shows); 46] = [
+    (Mechanism::Q4, Hang("question-on-a-server", "agent-at-a-terminal")),
+    (Mechanism::Q5, Nothing("the run is over")),
+    (Mechanism::P3, Hang("permission-in-a-transcript", "tool-of-a-transcript-sleeps")),
+    (Mechanism::P4, Hang("host-owes-an-answer", "command-of-a-hosted-agent-sleeps")),
+    (Mechanism::S2, Hang("stdin-that-its-starter-shares", "stdin-with-a-limit")),
+    (Mechanism::S3, Hang("stdin-of-a-hook", "hook-sleeps")),
+    (Mechanism::B3, Hang("pager", "agent-at-a-terminal")),
+    (Mechanism::B4, Hang("editor", "agent-at-a-terminal")),
+    (Mechanism::B11, Hang("stray-in-a-session-of-its-own", "live-child-whose-output-is-read")),
+    (Mechanism::B12, Hang("fifo-open", "polling")),
+    (Mechanism::C2, Hang("server-stdout-undrained", "slow-reader")),
+    (Mechanism::C4, Hang("unreaped", "sleep-beside-a-child-unreaped")),
+    (Mechanism::C5, Nothing("the program was never started: no process of it is left")),
+    (Mechanism::C7, Nothing("what an agent has not written is in no process")),
+    (Mechanism::T2, Hang("terminal-query", "agent-at-a-terminal")),
+    (Mechanism::T3, Waits("agent-at-a-terminal", "a person may sit there, and what the screen shows cannot be seen")),
+    (Mechanism::T4, Waits("agent-at-a-terminal", "the same; whether the key has arrived is the agent's")),
+    (
+        Mechanism::T5,
+        Waits("agent-at-a-terminal", "the same; the terminal's mode tells only who knows what it should be"),
+    ),
+    (Mechanism::T6, Hang("tty-unread", "slow-reader")),
+    (Mechanism::T7, Waits("model-keeps-alive", "what prints is at work; the connection behind it shows M2")),
+    (Mechanism::E8, Hang("peer-silent", "server-idles")),
+    (Mechanism::E9, Hang("tool-of-which-nothing-runs", "tool-sleeps")),
+    (Mechanism::M5, Waits("retry", "it will try again, and says so")),
+    (Mechanism::M6, Nothing("a compaction is a request like any other")),
+    (Mechanism::M7, Nothing("each call is new to the kernel")),
+    (Mechanism::M8, Hang("no-connection", "model-thinks")),
+    (Mechanism::M9, Hang("peer-silent-on-a-kept-connection", "peer-talks")),
+    (Mechanism::M10, Hang("no-connection-but-a-timer", "timer")),
+    (Mechanism::X1, Waits("tool-server-is-mute", "an agent has a limit to its handshake")),
+    (Mechanism::X2, Hang("tool-server-over-http-owes-an-answer", "tool-server-over-http-works")),
+    (Mechanism::X3, Hang("tool-server-owes-an-answer", "tool-server-idles")),
+    (Mechanism::X4, Hang("oauth-callback", "any-server-idles")),
+    (Mechanism::X5, Hang("hook-never-ends", "hook-sleeps")),
+    (Mechanism::X6, Waits("connecting", "the kernel gives a connection up by itself")),
+    (Mechanism::X7, Hang("hook-whose-output-nobody-reads", "slow-reader")),
+    (Mechanism::X8, Hang("fifo-open", "polling")),
+    (Mechanism::R1, Hang("sqlite-lock", "lock-holder-works")),
+    (Mechanism::R2, Hang("flock", "lock-holder-downloads")),
+    (Mechanism::H2, Hang("orphaned-agent-spins", "spin")),
+    (Mechanism::H3, Hang("lock-of-a-leaked-child", "lock-holder-works")),
+    (Mechanism::H4, Hang("never-ends-and-ignores-term", "command-of-an-agent-has-a-timer")),
+    (Mechanism::H5, Hang("no-connection", "model-thinks")),
+    (Mechanism::H6, Nothing("what computes is at work until somebody knows better: the case `spin` is called so")),
+    (Mechanism::H7, Hang("alive-after-its-result-by-its-input", "agent-at-a-terminal")),
+    (Mechanism::F11, Nothing("a healthy run: the case `retry` is what it looks like between two tries")),
+    (Mechanism::F12, Nothing("a healthy run: the case `build` is what it looks like")),
 ];
 
 /// The mechanisms that issue 16 brought in: none of them may be without a row.
@@ -98,7 +102,7 @@ pub fn is_true() -> Result<(), String> {
         };
         row.map_err(|why| format!("{mechanism}: {why}"))?;
     }
-    match NEW.split_whitespace().find(|id| !rows.contains(id)) {
+    match NEW.split_whitespace().find(|id| id.parse().is_ok_and(|id: Mechanism| !rows.contains(&id))) {
         Some(id) => Err(format!("{id} has no row")),
         None => Ok(()),
     }

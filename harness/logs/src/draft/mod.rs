@@ -18,7 +18,7 @@ use crate::note::{Asks, Kind};
 use crate::story::Story;
 use crate::story::teardown;
 use crate::verdict::Verdict;
-use rehang_scenario::mechanism::mechanism;
+use rehang_scenario::Mechanism;
 use rehang_scenario::text::duration;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{
@@ -195,7 +195,7 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
 }
 
 fn about(story: &Story, guess: &Guess, left_out: u64, mask: &mut Mask) -> String {
-    let name = mechanism(guess.mechanism).map_or(String::new(), |known| format!(" ({})", known.name));
+    let name = guess.mechanism.parse().map_or(String::new(), |known: Mechanism| format!(" ({})", known.name()));
     let mut text = format!("Imported from a log: {}, since {}.", guess.verdict.word(), guess.because.join("; "));
     if guess.verdict.drafts_a_hang() {
         let it = if guess.verdict == Verdict::Hung { "It" } else { "If it hung, it" };

@@ -11,7 +11,7 @@ use crate::stated;
 use crate::story::Story;
 use crate::story::teardown;
 use crate::verdict::Said;
-use rehang_scenario::prompt;
+use rehang_scenario::{Mechanism, prompt};
 
 /// The last lines on the screen that a prompt is looked for in.
 const SCREEN_LINES: usize = 12;
@@ -28,7 +28,7 @@ pub(super) fn program(story: &Story, said: Said) -> Guess {
     if let Some(prompt) = prompt::at_end(&text).filter(|_| !busy) {
         let sure = if prompt.certain { Sure::Likely } else { Sure::Perhaps };
         let why = format!("{}: {}", prompt.because, quoted(prompt.words));
-        return found(prompt.waits.mechanism(), sure, vec![why], Vec::new(), Hang::Program);
+        return found(Mechanism::from(prompt.waits).id(), sure, vec![why], Vec::new(), Hang::Program);
     }
     if let Some(waits) = waits::at_end(&before) {
         return waits;

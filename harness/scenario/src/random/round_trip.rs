@@ -14,7 +14,7 @@ impl Rng {
         let mut scenario = self.scenario(kind);
         scenario.title = self.text();
         scenario.about = self.one_in(2).then(|| self.text());
-        scenario.mechanism = self.pick(&mechanism::MECHANISMS).id.to_owned();
+        scenario.mechanism = self.pick(Mechanism::ALL).to_string();
         scenario.cites = self.some(0, 1, Rng::text);
         scenario.terminals = self.terminals();
         scenario.env = self.some(0, 2, |s| (s.pick(&["A", "LANG", "ZZ"]).to_owned(), s.text())).into_iter().collect();

@@ -61,7 +61,7 @@ impl PartEnds {
     /// Sends TERM to the part.
     pub(super) fn begin(&mut self, now: VTime, found: Finding, acts: &mut Vec<Act>) {
         (self.count, self.last, self.kill) = (self.count + 1, found.parts, Some(now + STEP));
-        let report = report(found.limit.signature, "end-part", found.limit.why, ("limit_ms", found.after));
+        let report = report(found.signature.word(), "end-part", found.limit.report, ("limit_ms", found.after));
         // how the run ends is not known yet, and this may not be why
         acts.push(Act::Report(Policy { cause: None, ..report }));
         acts.extend(self.last.pids().map(|pid| Act::Kill { sig: "TERM", whom: Whom::Part(pid) }));

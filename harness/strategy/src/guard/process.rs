@@ -7,12 +7,13 @@
 use super::parts::PartEnds;
 use super::report;
 use super::said::{self, Recent};
-use super::standing::{Finding, Limit, Standing, may_work};
+use super::standing::{Finding, Standing, may_work};
 use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
 use rehang_evidence::Diagnosis;
+use rehang_hangs::Signature;
 use rehang_words::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 
@@ -103,7 +104,7 @@ impl Why {
         match self {
             Why::Lingers => "lingers",
             Why::Idle | Why::IdleAtWork => "idle",
-            Why::Found(found) => found.limit.signature,
+            Why::Found(found) => found.signature.word(),
         }
     }
 
@@ -114,7 +115,7 @@ impl Why {
                 format!("nothing new was said for {}, and nothing in sight is at work", in_words(times.quiet))
             }
             Why::IdleAtWork => format!("nothing new was said for {}", in_words(times.at_work)),
-            Why::Found(found) => found.limit.why.to_owned(),
+            Why::Found(found) => found.limit.report.to_owned(),
         }
     }
 
@@ -231,13 +232,13 @@ impl Process {
     /// What a look has found, and what that leads to.
     fn intent_of_finding(&self) -> Option<Intent> {
         let (found, since, at) = self.standing.intent()?;
-        let Finding { limit, pid, .. } = found;
+        let Finding { signature, limit, pid, .. } = found;
         let does = match () {
-            () if self.closes(found.limit) => Intended::CloseStdin,
+            () if self.closes(&found) => Intended::CloseStdin,
             () if self.parts.may_end(found) => Intended::EndPart,
             () => Intended::End,
         };
-        let (cause, text) = (limit.signature.to_owned(), limit.why.to_owned());
+        let (cause, text) = (signature.to_string(), limit.report.to_owned());
         Some(Intent { does, cause, text, pid: Some(pid), since, at })
     }
 
@@ -263,8 +264,9 @@ impl Process {
 
     /// Whether this finding first has the stdin closed, because it waits for one that nobody writes to: its host may read
     /// what it says meanwhile.
-    fn closes(&self, limit: &Limit) -> bool {
-        self.is_unwritten() && limit.root && ["stdin-open", "mutual-wait"].contains(&limit.signature)
+    fn closes(&self, found: &Finding) -> bool {
+        let reads = matches!(found.signature, Signature::StdinOpen | Signature::MutualWait);
+        self.is_unwritten() && found.is_root && reads
     }
 
     /// Whether its stdin is a pipe of ours that nobody has written to or closed.
@@ -276,7 +278,7 @@ impl Process {
     fn found(&mut self, now: VTime, diagnosis: &Diagnosis, acts: &mut Vec<Act>) {
         self.standing.see(now, diagnosis, &self.times, self.said);
         match self.standing.due(now) {
-            Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
+            Some(found) if self.closes(&found) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
             Some(found) if self.parts.may_end(found) => self.carry_out(now, Plan::EndPart(found), acts),
             Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
             None => self.due(now, acts),

@@ -177,7 +177,7 @@ impl Server {
         let silent = if may_work { at_work } else { quiet };
         let meaning = match (self.session.is_empty(), stands) {
             (false, _) => meaning(&self.last, stands, &self.times),
-            (true, Some(found)) => stopped(found.limit.signature, found.after, found.limit.why),
+            (true, Some(found)) => stopped(found.signature.word(), found.after, found.limit.report),
             (true, None) => None,
         };
         let idle = || {
@@ -194,7 +194,7 @@ impl Server {
         };
         let meaning = meaning.filter(|meaning| now.since(self.since) >= meaning.limit);
         let Some(meaning) = meaning.or_else(idle) else { return };
-        let part = stands.filter(|found| found.limit.signature == meaning.cause && self.parts.may_end(*found));
+        let part = stands.filter(|found| found.signature.word() == meaning.cause && self.parts.may_end(*found));
         if let Some(found) = part {
             self.parts.begin(now, found, acts);
             self.since = now;
@@ -257,7 +257,7 @@ fn meaning(found: &Found, stands: Option<Finding>, times: &Times) -> Option<Mean
         (true, None) if only_lost_tasks(message, &found.at_work) => {
             stopped("task-lost", GONE, "a task is running, and its own session is idle")
         }
-        (true, None) => stands.and_then(|found| stopped(found.limit.signature, found.after, found.limit.why)),
+        (true, None) => stands.and_then(|found| stopped(found.signature.word(), found.after, found.limit.report)),
     }
 }
 

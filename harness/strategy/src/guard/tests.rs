@@ -1,11 +1,12 @@
 use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, GONE, SOON, STUCK};
-use super::standing::{CLOSED_IN, LIMITS, Limit, PERSON};
+use super::standing::{CLOSED_IN, PERSON};
 use super::times::Times;
 use super::{AT_WORK, QUIET};
 use crate::testing::{Bench, Patience, deeds, looked, report};
 use crate::{Act, Intended, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
+use rehang_hangs::{Limit, Signature};
 use rehang_words::{Span, Terminal};
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ fn words(list: &[(Span, &str)]) -> Vec<(u64, String)> {
 
 /// A look that finds the agent in this state.
 fn looks(verdict: Verdict) -> Seen {
-    Seen::Looked(Box::new(Diagnosis { verdict, ..diagnosis(&looked("sleep", true, Sure::Guess)) }))
+    Seen::Looked(Box::new(Diagnosis { verdict, ..diagnosis(&looked(Signature::Sleep, true, Sure::Guess)) }))
 }
 
 /// What it does if each look finds something that may be at work, or nothing that is.
@@ -52,46 +53,69 @@ fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
 }
 
 fn of(limit: &Limit) -> Span {
-    limit.after.span(&Times::default())
+    Times::default().span_of(limit.class)
+}
+
+/// A finding that ends a run once it has lasted for its limit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    pub signature: Signature,
+    /// Whether it is about the agent itself.
+    pub is_root: bool,
+    pub sure: Sure,
+    pub limit: &'static Limit,
+}
+
+/// All of them: those of the agent, then those of a process below it.
+pub(super) fn cases() -> Vec<Case> {
+    let about = [true, false].into_iter().flat_map(|is_root| Signature::ALL.iter().map(move |of| (is_root, *of)));
+    let each = about.flat_map(|(is_root, signature)| {
+        let limits = signature.limits(is_root);
+        let both = [(Sure::Certain, limits.certain.as_ref()), (Sure::Likely, limits.likely.as_ref())];
+        let case =
+            move |(sure, limit): (Sure, Option<&'static Limit>)| Some(Case { signature, is_root, sure, limit: limit? });
+        both.into_iter().filter_map(case)
+    });
+    each.collect()
 }
 
 const FIRST_LOOK_MS: u64 = 10_000;
 
 #[test]
 fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
-    for limit in &LIMITS {
-        let seen = looked(limit.signature, limit.root, limit.sure);
+    for Case { signature, is_root, sure, limit } in cases() {
+        let seen = looked(signature, is_root, sure);
         let ends = FIRST_LOOK_MS + of(limit).as_ms();
         let mut bench = process(Terminal::Null);
-        assert_eq!(finds(&mut bench, ends - 1, &seen), [], "{} before its limit", limit.signature);
+        assert_eq!(finds(&mut bench, ends - 1, &seen), [], "{signature} before its limit");
         let intent = bench.strategy.intent().expect("it is announced");
         let announced = (intent.does, intent.cause.as_str(), intent.since.0, intent.at.0, intent.pid);
-        assert_eq!(announced, (Intended::End, limit.signature, FIRST_LOOK_MS, ends, Some(100)));
+        assert_eq!(announced, (Intended::End, signature.word(), FIRST_LOOK_MS, ends, Some(100)));
         let acts = finds(&mut bench, 100_000_000, &seen);
-        let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
-        assert_eq!((*at, policy.cause.as_deref()), (ends, Some(limit.signature)));
+        let (at, Act::Report(policy)) = &acts[0] else { panic!("{signature}: {acts:?}") };
+        assert_eq!((*at, policy.cause.as_deref()), (ends, Some(signature.word())));
         assert_eq!(policy.constants["limit_ms"], of(limit).as_ms());
-        assert_eq!(deeds(&acts).last().map(|(_, deed)| deed.clone()), Some(format!("stopped: {}", limit.signature)));
+        assert_eq!(deeds(&acts).last().map(|(_, deed)| deed.clone()), Some(format!("stopped: {signature}")));
     }
 }
 
 #[test]
 fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
-    for limit in &LIMITS {
-        let seen = looked(limit.signature, limit.root, limit.sure);
+    for Case { signature, is_root, sure, limit } in cases() {
+        let seen = looked(signature, is_root, sure);
         let closed = Seen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) }));
         // the one who holds it can let it go on
-        let is_held = ["stopped", "frozen", "traced"].contains(&limit.signature);
+        let is_held = [Signature::Stopped, Signature::Frozen, Signature::Traced].contains(&signature);
         let after = if is_held { of(limit) } else { of(limit).min(CLOSED_IN) };
         let ends = FIRST_LOOK_MS + after.as_ms();
-        assert_eq!(finds(&mut process(Terminal::Null), ends - 1, &closed), [], "{}", limit.signature);
+        assert_eq!(finds(&mut process(Terminal::Null), ends - 1, &closed), [], "{signature}");
         let acts = finds(&mut process(Terminal::Null), 100_000_000, &closed);
-        let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
+        let (at, Act::Report(policy)) = &acts[0] else { panic!("{signature}: {acts:?}") };
         assert_eq!((*at, policy.constants["limit_ms"]), (ends, after.as_ms()));
     }
     // the finding comes and goes: each look that finds something else starts the time anew
     let mut bench = process(Terminal::Null);
-    let seen = looked("never-ends", true, Sure::Likely);
+    let seen = looked(Signature::NeverEnds, true, Sure::Likely);
     for look in 1..20_u64 {
         let found = Diagnosis { closed_in: look.is_multiple_of(2), ..diagnosis(&seen) };
         assert_eq!(finds(&mut bench, look * 10_000, &Seen::Looked(Box::new(found))), []);
@@ -118,31 +142,42 @@ fn what_is_announced_is_what_is_done() {
     assert_eq!(intent(&wall), expect(Span::mins(30), Intended::End, "wall"));
 }
 
+/// `docs/guard.md` with the table of all limits as they are.
+fn with_all_limits(page: &str) -> String {
+    const HEAD: &str = "| finding | of | limit | because |\n|---|---|---|---|\n";
+    let (before, rest) = page.split_once(HEAD).expect("the table of limits");
+    let (_, after) = rest.split_once("\n\n").expect("a text after the table");
+    let row = |Case { signature, is_root, sure, limit }: Case| {
+        let certain = if sure == Sure::Certain { ", certain" } else { "" };
+        let whose = if is_root { "the agent" } else { "a process below it" };
+        format!("| `{signature}`{certain} | {whose} | {} | {} |\n", of(limit), limit.because)
+    };
+    format!("{before}{HEAD}{}\n{after}", cases().into_iter().map(row).collect::<String>())
+}
+
 #[test]
-fn the_page_names_each_limit() {
-    let page = include_str!("../../../../docs/guard.md");
-    let rows: Vec<&str> =
-        page.lines().filter(|line| line.starts_with("| `") && !line.starts_with("| `guard")).collect();
-    assert_eq!(rows.len(), LIMITS.len());
-    for (row, limit) in rows.iter().zip(&LIMITS) {
-        let certain = if limit.sure == Sure::Certain { ", certain" } else { "" };
-        let whose = if limit.root { "the agent" } else { "a process below it" };
-        let begin = format!("| `{}`{certain} | {whose} | {} |", limit.signature, of(limit));
-        assert!(row.starts_with(&begin), "{row} does not begin with {begin}");
+fn the_page_has_the_table_of_all_limits() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guard.md");
+    let page = std::fs::read_to_string(path).expect("the page of guard");
+    let wanted = with_all_limits(&page);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(path, &wanted).expect("the page can be written");
+    } else {
+        assert!(page == wanted, "UPDATE_EXPECT=1 cargo test -p rehang-strategy guard writes the table anew");
     }
 }
 
 #[test]
 fn an_ask_that_somebody_can_answer_has_a_person_s_time() {
     let mut bench = process(Terminal::Tty);
-    let seen = looked("question-open", true, Sure::Likely);
+    let seen = looked(Signature::QuestionOpen, true, Sure::Likely);
     assert_eq!(finds(&mut bench, PERSON.as_ms(), &seen), []);
     assert!(!finds(&mut bench, 100_000_000, &seen).is_empty());
 }
 
 #[test]
 fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
-    let seen = looked("never-ends", true, Sure::Likely);
+    let seen = looked(Signature::NeverEnds, true, Sure::Likely);
     let mut bench = process(Terminal::Null);
     for minute in 1..60 {
         assert_eq!(finds(&mut bench, minute * 240_000, &seen), [], "it speaks every four minutes");
@@ -150,7 +185,7 @@ fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
     }
     let mut bench = process(Terminal::Null);
     for minute in 1..18 {
-        let other = if minute % 2 == 0 { "never-ends" } else { "tool-lost" };
+        let other = if minute % 2 == 0 { Signature::NeverEnds } else { Signature::ToolLost };
         assert_eq!(finds(&mut bench, minute * 240_000, &looked(other, true, Sure::Likely)), [], "now this, now that");
     }
     assert_eq!(
@@ -231,8 +266,8 @@ fn a_stdin_that_is_the_callers_is_never_closed_and_costs_no_time() {
         bench.see(Seen::StdinIsTheCallers);
         bench
     };
-    let waits = looked("stdin-open", true, Sure::Likely);
-    let limit = of(LIMITS.iter().find(|limit| limit.signature == "stdin-open" && limit.root).expect("it has one"));
+    let waits = looked(Signature::StdinOpen, true, Sure::Likely);
+    let limit = of(Signature::StdinOpen.limit(true, false).expect("it has one"));
     let ends = Span::ms(FIRST_LOOK_MS + limit.as_ms());
     assert_eq!(deeds(&finds(&mut of_caller(), ends.as_ms(), &waits)), words(&[(ends, "TERM tree")]));
     let mut done = of_caller();
@@ -413,7 +448,7 @@ struct Stands {
     asks: usize,
     children: Option<u32>,
     /// What each look at its processes finds.
-    looks: &'static str,
+    looks: Signature,
 }
 
 fn message(finish: Option<&str>, parts: Value) -> Value {
@@ -470,7 +505,7 @@ impl Stands {
 
 #[test]
 fn a_finished_turn_is_taken_as_finished() {
-    let idle = Stands { busy: false, message: said(), asks: 0, children: Some(0), looks: "serves" };
+    let idle = Stands { busy: false, message: said(), asks: 0, children: Some(0), looks: Signature::Serves };
     assert_eq!(idle.meets(10_000_000), words(&[(EVERY + SOON, "completed: hi")]));
     let busy = Stands { busy: true, ..idle };
     let want = words(&[(EVERY + STUCK, "POST /session/ses_1/abort"), (EVERY + STUCK, "completed: hi")]);
@@ -485,7 +520,7 @@ fn a_step_that_called_tools_is_no_finished_turn() {
             message: message(Some(finish), json!([])),
             asks: 0,
             children: Some(0),
-            looks: "serves",
+            looks: Signature::Serves,
         };
         assert_eq!(step.meets(STUCK.as_ms()), [], "{finish}");
         assert_eq!(step.meets(10_000_000), words(&[(EVERY + STUCK, "stopped: no-result")]));
@@ -494,7 +529,7 @@ fn a_step_that_called_tools_is_no_finished_turn() {
 
 #[test]
 fn a_bash_without_a_child_is_stuck_and_one_with_a_child_works() {
-    let stuck = Stands { busy: true, message: bash(), asks: 0, children: Some(0), looks: "serves" };
+    let stuck = Stands { busy: true, message: bash(), asks: 0, children: Some(0), looks: Signature::Serves };
     let want = words(&[(EVERY + GONE, "POST /session/ses_1/abort"), (EVERY + GONE, "stopped: bash-stuck")]);
     assert_eq!(stuck.meets(10_000_000), want);
     for children in [Some(1), None] {
@@ -505,16 +540,21 @@ fn a_bash_without_a_child_is_stuck_and_one_with_a_child_works() {
 
 #[test]
 fn an_ask_is_neither_answered_nor_refused_nor_aborted() {
-    let asked = Stands { busy: true, message: bash(), asks: 1, children: Some(0), looks: "permission-open" };
+    let asked = Stands { busy: true, message: bash(), asks: 1, children: Some(0), looks: Signature::PermissionOpen };
     assert_eq!(asked.meets(PERSON.as_ms()), [], "a person has their time");
     assert_eq!(asked.meets(QUIET.as_ms()), words(&[(EVERY + PERSON, "stopped: asked")]));
 }
 
 #[test]
 fn a_server_whose_model_is_silent_is_ended_by_what_its_processes_show() {
-    let silent =
-        Stands { busy: true, message: message(None, json!([])), asks: 0, children: Some(0), looks: "model-silent" };
-    let limit = of(LIMITS.iter().find(|limit| limit.signature == "model-silent").expect("a limit"));
+    let silent = Stands {
+        busy: true,
+        message: message(None, json!([])),
+        asks: 0,
+        children: Some(0),
+        looks: Signature::ModelSilent,
+    };
+    let limit = of(Signature::ModelSilent.limit(true, false).expect("a limit"));
     let want = words(&[(EVERY + limit, "POST /session/ses_1/abort"), (EVERY + limit, "stopped: model-silent")]);
     assert_eq!(silent.meets(QUIET.as_ms()), want);
 }
@@ -529,7 +569,7 @@ fn a_server_that_is_gone_is_said_to_be() {
             let more = match act {
                 Act::Request { id, .. } => bench.see(Seen::Failed { id, why: "refused".to_owned() }),
                 Act::CountChildren => bench.see(Seen::Children(None)),
-                Act::Look => bench.see(looked("unknown", true, Sure::Guess)),
+                Act::Look => bench.see(looked(Signature::Unknown, true, Sure::Guess)),
                 _ => Vec::new(),
             };
             settled.extend(deeds(&more.into_iter().map(|act| (at, act)).collect::<Vec<_>>()));
@@ -548,7 +588,7 @@ fn without_a_session(seen: &Seen) -> Vec<(u64, String)> {
 
 #[test]
 fn a_server_that_is_asked_for_no_session_is_looked_at() {
-    let frozen = without_a_session(&looked("stopped", true, Sure::Certain));
+    let frozen = without_a_session(&looked(Signature::Stopped, true, Sure::Certain));
     // a second look of three has to confirm the first
     assert_eq!(frozen, words(&[(EVERY + Span::mins(15), "KILL tree"), (EVERY + Span::mins(15), "stopped: stopped")]));
     let listens = without_a_session(&looks(Verdict::Waiting));
@@ -562,7 +602,8 @@ fn a_finding_that_comes_and_goes_is_no_news_of_the_server() {
     let mut done = Vec::new();
     for round in 0..1_000_u64 {
         let at = EVERY.as_ms() * (round + 1);
-        let seen = if round % 2 == 0 { looks(Verdict::Waiting) } else { looked("model-silent", true, Sure::Likely) };
+        let seen =
+            if round % 2 == 0 { looks(Verdict::Waiting) } else { looked(Signature::ModelSilent, true, Sure::Likely) };
         done.extend(finds(&mut bench, at, &seen));
     }
     assert_eq!(deeds(&done).first().map(|(at, _)| *at), Some(AT_WORK.as_ms()), "{done:?}");
@@ -587,9 +628,11 @@ fn a_limit_that_is_set_is_the_one_that_counts() {
     assert_eq!(text, "nothing new was said for 2 minutes, and nothing in sight is at work");
     let (at, limit, text) = ends("guard-process(at-work=90s)", &looks(Verdict::Working));
     assert_eq!((at, limit, text.as_str()), (90_000, 90_000, "nothing new was said for 90 seconds"));
-    for (set, signature, root) in
-        [("person", "question-open", true), ("model", "model-silent", true), ("tool", "never-ends", false)]
-    {
+    for (set, signature, root) in [
+        ("person", Signature::QuestionOpen, true),
+        ("model", Signature::ModelSilent, true),
+        ("tool", Signature::NeverEnds, false),
+    ] {
         let (at, limit, _) = ends(&format!("guard-process({set}=3m)"), &looked(signature, root, Sure::Likely));
         assert_eq!((at, limit), (FIRST_LOOK_MS + 180_000, 180_000), "{set}");
     }

@@ -3,9 +3,10 @@
 //! Invariant: each default is above the longest healthy run on record. Who sets a shorter one knows his own runs better;
 //! `rehang score --logs` tries it on their logs, `rehang score --strategy` on the corpus.
 
-use super::standing::{OF_A_TOOL, PERSON, SILENT, STOPPED};
+use super::standing::{CLOSED, CLOSED_IN, ENDLESS, HELD, OF_A_TOOL, PERSON, SILENT, STOPPED};
 use super::{AT_WORK, QUIET};
 use crate::entry::{Param, Params, Value};
+use rehang_hangs::LimitClass;
 use rehang_words::Span;
 
 /// The parameters of guard, and of each of its parts.
@@ -66,35 +67,24 @@ impl Times {
         Times { quiet, at_work, person, model, tool }
     }
 
+    /// How long a finding of a class may last, if its agent is not closed in.
+    pub fn span_of(&self, class: LimitClass) -> Span {
+        match class {
+            LimitClass::ClosedIn => CLOSED_IN,
+            LimitClass::Closed => CLOSED,
+            LimitClass::Endless => ENDLESS,
+            LimitClass::Held => HELD,
+            LimitClass::Stopped => STOPPED,
+            LimitClass::Person => self.person,
+            LimitClass::Model => self.model,
+            LimitClass::Tool => self.tool,
+        }
+    }
+
     /// The longest time that a finding may last.
     pub(super) fn of_a_finding(&self) -> Span {
         // what has a timer in sight is given as long as a tool by default
         self.person.max(self.model).max(self.tool).max(STOPPED).max(OF_A_TOOL)
-    }
-}
-
-/// How long a finding may last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum After {
-    /// This long, whatever is set.
-    Fixed(Span),
-    /// A person's time.
-    Person,
-    /// The model's time, or another peer's.
-    Model,
-    /// The time of a tool's command.
-    Tool,
-}
-
-impl After {
-    /// The time itself.
-    pub fn span(self, times: &Times) -> Span {
-        match self {
-            After::Fixed(span) => span,
-            After::Person => times.person,
-            After::Model => times.model,
-            After::Tool => times.tool,
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::pawwork::REASONING;
 use crate::testing::looked;
 use crate::{Ask, Seen, Stream};
 use rehang_evidence::Sure;
+use rehang_hangs::Signature;
 use rehang_words::Terminal;
 use serde_json::{Value, json};
 
@@ -134,10 +135,10 @@ pub fn inside() -> Vec<Letter> {
 /// What looks at the agent's processes find.
 fn looks() -> [Seen; 4] {
     [
-        looked("never-ends", true, Sure::Likely),
-        looked("never-ends", false, Sure::Likely),
-        looked("question-open", true, Sure::Certain),
-        looked("serves", true, Sure::Likely),
+        looked(Signature::NeverEnds, true, Sure::Likely),
+        looked(Signature::NeverEnds, false, Sure::Likely),
+        looked(Signature::QuestionOpen, true, Sure::Certain),
+        looked(Signature::Serves, true, Sure::Likely),
     ]
 }
 

@@ -13,8 +13,8 @@ fn samples() -> [(u64, Event); 6] {
     let stdin = "the agent waits for its stdin, and nobody writes to it or closes it";
     let finding = Finding {
         verdict: Verdict::Hung,
-        signature: text("stdin-open"),
-        mechanism: Some(text("S1")),
+        signature: Signature::StdinOpen,
+        mechanism: Some(Mechanism::S1),
         sure: Sure::Likely,
         pid: 4711,
         is_root: true,

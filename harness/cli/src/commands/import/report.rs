@@ -194,7 +194,7 @@ impl Report {
             return Ok(());
         }
         let it = if verdict == "hung" { "it is" } else { "if it hung, it is" };
-        let name = |id: &str| rehang_scenario::mechanism::mechanism(id).map_or("", |m| m.name);
+        let name = |id: &str| id.parse().map_or("", |m: rehang_scenario::Mechanism| m.name());
         match o["mechanism"].as_str() {
             Some(id) => {
                 let sure = match text("sure") {

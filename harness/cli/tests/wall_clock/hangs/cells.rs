@@ -3,6 +3,7 @@
 //! Invariant: chosen by a rule: of each file the first cell without a strategy that hangs and that can be played here.
 
 use rehang_evidence::{Diagnosis, Verdict};
+use rehang_hangs::{Mechanism, Signature};
 use rehang_judge::Outcome;
 use rehang_os::sim::SimKernel;
 use rehang_runner::select::Selection;
@@ -21,8 +22,8 @@ const AFTER_PROOF_MS: u64 = 121_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Says {
     pub verdict: Verdict,
-    pub signature: String,
-    pub mechanism: Option<String>,
+    pub signature: Signature,
+    pub mechanism: Option<Mechanism>,
     /// Whether it is about the process that was asked about.
     pub is_root: bool,
     pub closed_in: bool,
@@ -31,8 +32,8 @@ pub struct Says {
 impl Says {
     pub fn of(diagnosis: &Diagnosis) -> Says {
         let Diagnosis { verdict, signature, mechanism, is_root, closed_in, .. } = diagnosis;
-        let (signature, mechanism) = (signature.clone(), mechanism.clone());
-        Says { verdict: *verdict, signature, mechanism, is_root: *is_root, closed_in: *closed_in }
+        let (verdict, signature, mechanism) = (*verdict, *signature, *mechanism);
+        Says { verdict, signature, mechanism, is_root: *is_root, closed_in: *closed_in }
     }
 }
 

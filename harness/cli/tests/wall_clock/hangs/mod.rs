@@ -19,6 +19,7 @@ mod wrapper;
 use cells::{Cell, chosen};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_evidence::Verdict;
+use rehang_hangs::{Mechanism, Signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,41 +29,43 @@ use std::sync::Arc;
 const DIFFER: [Differs; 6] = [
     (
         "altimate/nested-agent[run]",
-        (Verdict::Hung, "stray-holds-pipe", Some("B6"), false),
+        (Verdict::Hung, Signature::StrayHoldsPipe, Some(Mechanism::B6), false),
         "the fake agent that a tool starts keeps no log open, in which the reader would find what it asks",
     ),
     (
         "startup/fetch-unanswered",
-        (Verdict::Waiting, "peer-silent", Some("E8"), false),
+        (Verdict::Waiting, Signature::PeerSilent, Some(Mechanism::E8), false),
         "alone, who does not take the connection is the agent itself, which listens",
     ),
     (
         "gemini/model-silent[0.61.0]",
-        (Verdict::Waiting, "model-silent", Some("M1"), false),
+        (Verdict::Waiting, Signature::ModelSilent, Some(Mechanism::M1), false),
         "a sign of life comes once a minute: two looks here are too short to see one, the stage's see the last",
     ),
     (
         "model/dead-connection",
-        (Verdict::Hung, "mutual-wait", Some("C6"), true),
+        (Verdict::Hung, Signature::MutualWait, Some(Mechanism::C6), true),
         "alone, who answers once and then never again is the agent itself: it holds both ends of the connection",
     ),
     (
         "locks/database-locked",
-        (Verdict::Waiting, "polling", None, false),
+        (Verdict::Waiting, Signature::Polling, None, false),
         "alone, no other run holds the lock: the tool holds it itself, by a second descriptor",
     ),
     (
         "locks/file-lock",
-        (Verdict::Hung, "file-lock", Some("R2"), true),
+        (Verdict::Hung, Signature::FileLock, Some(Mechanism::R2), true),
         "the same; nobody out of sight could release it",
     ),
 ];
 
-type Differs = (&'static str, (Verdict, &'static str, Option<&'static str>, bool), &'static str);
+type Differs = (&'static str, Said, &'static str);
+/// The verdict, the signature, the mechanism, whether it is closed in.
+type Said = (Verdict, Signature, Option<Mechanism>, bool);
 
 /// What is said, as the table has it.
-fn said(says: &cells::Says) -> (Verdict, &str, Option<&str>, bool) {
-    (says.verdict, says.signature.as_str(), says.mechanism.as_deref(), says.closed_in)
+fn said(says: &cells::Says) -> Said {
+    (says.verdict, says.signature, says.mechanism, says.closed_in)
 }
 
 /// The layers of which nothing shows the same: who holds their locks, another run, is in no process that plays alone.
@@ -120,7 +123,7 @@ fn enough(chosen: &cells::Chosen) -> Result<(), Failed> {
     for (layer, (same, differ)) in &layers {
         println!("{layer:14} {same:3} the same, {differ} others");
     }
-    let signatures: BTreeSet<&str> = chosen.cells.iter().map(|cell| cell.says.signature.as_str()).collect();
+    let signatures: BTreeSet<&str> = chosen.cells.iter().map(|cell| cell.says.signature.word()).collect();
     println!("{} signatures: {}", signatures.len(), signatures.into_iter().collect::<Vec<_>>().join(", "));
     let reasons: BTreeSet<&str> = chosen.left_out.values().copied().collect();
     for reason in reasons {

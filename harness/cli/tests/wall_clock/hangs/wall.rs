@@ -6,6 +6,7 @@ use super::cells::{Cell, Progress, Says};
 use super::records;
 use rehang_evidence::{Limits, Look, Options, Pid, Snapshot, diagnose};
 use rehang_fakes::stand_in::StandIn;
+use rehang_hangs::Signature;
 use rehang_scenario::{Fault, Place, Proof, Scenario};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
@@ -190,7 +191,7 @@ impl Wall {
         }
         look.diagnosis = diagnose(&look.before, &look.after, limits);
         // a server that waits for requests explains nothing: what does the client wait for?
-        if look.diagnosis.signature == "serves"
+        if look.diagnosis.signature == Signature::Serves
             && let Some(client) = self.client
             && look.after.around.contains_key(&client)
         {

@@ -8,6 +8,7 @@ use crate::diagnosis::rules::{self, file, run};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::{NO_END_MS, On, Wait};
 use crate::diagnosis::ways;
+use rehang_hangs::Signature;
 use std::collections::BTreeSet;
 
 /// The edges of one process.
@@ -349,8 +350,12 @@ impl Found<'_, '_> {
         }
         let finding = run::clock(self.view, self.process, wait);
         match finding.verdict {
-            _ if finding.signature == "never-ends" => self.never(Over::Time),
-            _ => self.alive(if finding.signature == "polling" { "looks again and again" } else { "sleeps for a time" }),
+            _ if finding.signature == Signature::NeverEnds => self.never(Over::Time),
+            _ => self.alive(if finding.signature == Signature::Polling {
+                "looks again and again"
+            } else {
+                "sleeps for a time"
+            }),
         }
     }
 }

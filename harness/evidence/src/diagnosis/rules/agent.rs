@@ -11,6 +11,7 @@ use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
 use crate::heard::ACP;
 use crate::kind;
+use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::counted_as;
 
 /// A child that began within this many nanoseconds of its agent is a helper: tools come later.
@@ -34,9 +35,9 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
     let Some(ask) = agent.asks.first() else {
         if agent.turn == "retrying" {
             let text = format!("{} waits before it asks its model again", view.name(pid));
-            let finding = Finding::waiting(pid, "retry", rank::TALKS, text).ends("an answer of the model");
+            let finding = Finding::waiting(pid, Signature::Retry, rank::TALKS, text).ends("an answer of the model");
             let because = format!("it says so itself: {}", agent.sources.join(", "));
-            return Some(Finding { mechanism: Some("M5"), sure: Sure::Certain, ..finding }.because(because));
+            return Some(Finding { mechanism: Some(Mechanism::M5), sure: Sure::Certain, ..finding }.because(because));
         }
         return gate(view, process, agent);
     };
@@ -46,16 +47,16 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
         String::new()
     };
     let (signature, what) = if ask.kind == "permission" {
-        ("permission-open", format!("the permission {}", quoted(ask)))
+        (Signature::PermissionOpen, format!("the permission {}", quoted(ask)))
     } else {
-        ("question-open", format!("the answer to its question {}", quoted(ask)))
+        (Signature::QuestionOpen, format!("the answer to its question {}", quoted(ask)))
     };
     let mechanism = match (ask.kind.as_str(), ask.nested, agent.form.as_str()) {
-        ("permission", true, _) => "P2",
-        ("permission", _, "sdk") => "P3",
-        ("permission", ..) => "P1",
-        (_, true, _) => "Q2",
-        _ => "Q1",
+        ("permission", true, _) => Mechanism::P2,
+        ("permission", _, "sdk") => Mechanism::P3,
+        ("permission", ..) => Mechanism::P1,
+        (_, true, _) => Mechanism::Q2,
+        _ => Mechanism::Q1,
     };
     let nested = if ask.nested { " asked by a subagent" } else { "" };
     let text = format!("{} waits for {what}{nested}, and nobody answers{more}", view.name(pid));
@@ -163,10 +164,10 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let (name_of_tool, _) = tool.split_once(':').unwrap_or((tool, ""));
     let question = name_of_tool == "AskUserQuestion";
     let (at, mechanism) = match (&answers.what, question) {
-        (Object::Tty { path, .. }, true) => (format!("a key at the terminal {path} should bring"), "Q1"),
-        (Object::Tty { path, .. }, false) => (format!("a key at the terminal {path} should bring"), "P1"),
-        (_, true) => (format!("{} should write to its standard input and does not", view.names(&who)), "Q1"),
-        (_, false) => (format!("{} should write to its standard input and does not", view.names(&who)), "P3"),
+        (Object::Tty { path, .. }, true) => (format!("a key at the terminal {path} should bring"), Mechanism::Q1),
+        (Object::Tty { path, .. }, false) => (format!("a key at the terminal {path} should bring"), Mechanism::P1),
+        (_, true) => (format!("{} should write to its standard input and does not", view.names(&who)), Mechanism::Q1),
+        (_, false) => (format!("{} should write to its standard input and does not", view.names(&who)), Mechanism::P3),
     };
     let what = if question { "the answer to its question" } else { "the answer to its permission prompt for" };
     let text = format!("{name} waits for {what} “{tool}”, which {at}");
@@ -182,7 +183,7 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let ends = format!("{answer}{next_time}; from outside: {}", end_it(view, pid));
     let because =
         format!("{seen}, no command of it runs, and it listens on its standard input ({})", agent.sources.join(", "));
-    let signature = if question { "question-open" } else { "permission-open" };
+    let signature = if question { Signature::QuestionOpen } else { Signature::PermissionOpen };
     Some(Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).rank(rank::SAID))
 }
 
@@ -219,11 +220,11 @@ pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fin
         && process.fd(0).is_some_and(|fd| !view.other_end(process, fd, true).is_empty());
     if hosted {
         let text = format!("{name} has finished its turn and waits for the next message on its standard input");
-        let finding =
-            Finding::waiting(pid, "between-turns", rank::LIKELY + 1, text).ends("a message, or the end of its input");
+        let finding = Finding::waiting(pid, Signature::BetweenTurns, rank::LIKELY + 1, text)
+            .ends("a message, or the end of its input");
         let finding =
             finding.because(format!("its own record ends with a finished turn: {}", record.sources.join(", ")));
-        return Some(Finding { mechanism: Some("H7"), ..finding });
+        return Some(Finding { mechanism: Some(Mechanism::H7), ..finding });
     }
     let children: Vec<Pid> = view.living_children(pid).map(|child| child.pid).collect();
     let input = waits.iter().find_map(|wait| match wait.on {
@@ -244,7 +245,12 @@ pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fin
     let text = format!("{name} has finished its turn and does not exit: {kept}");
     let ends = format!("{ends}; from outside: {} (its result is out)", end_it(view, pid));
     let because = format!("its own record ends with a finished turn: {}", record.sources.join(", "));
-    Some(Finding::hung(pid, "alive-after-result", "H1", text).ends(ends).because(because).rank(rank::LIKELY + 1))
+    Some(
+        Finding::hung(pid, Signature::AliveAfterResult, Mechanism::H1, text)
+            .ends(ends)
+            .because(because)
+            .rank(rank::LIKELY + 1),
+    )
 }
 
 /// A tool server, known by its name, that does not read what its agent asks, while the agent waits for nothing else:
@@ -265,10 +271,10 @@ pub fn mute_server(view: &View<'_>, process: &Process) -> Option<Finding> {
     let text = format!("{name} has a tool server, {other}, that does not read what it is asked");
     let ends =
         format!("{other} reads, or ends: {}; next time, a limit on its start and on calls", end_it(view, server.pid));
-    let finding = Finding::waiting(process.pid, "tool-server-mute", rank::CLOCK + 1, text).ends(ends);
+    let finding = Finding::waiting(process.pid, Signature::ToolServerMute, rank::CLOCK + 1, text).ends(ends);
     let because =
         "both its streams lead to the agent, and none of its threads reads them: it may be busy, or never come up";
-    Some(Finding { mechanism: Some("X1"), ..finding.because(because) })
+    Some(Finding { mechanism: Some(Mechanism::X1), ..finding.because(because) })
 }
 
 /// A process between two others, such as an adapter of an editor and an agent: its host waits for its answer and for nothing
@@ -331,7 +337,7 @@ pub fn owes_answer(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option
     let because = format!(
         "{host_} reads its answer and does nothing else, and {name} waits only for the next request and for what is below it"
     );
-    Some(Finding::hung(pid, "owes-answer", "X2", text).ends(ends).because(because))
+    Some(Finding::hung(pid, Signature::OwesAnswer, Mechanism::X2, text).ends(ends).because(because))
 }
 
 /// A client of an agent's server, of which that server itself says what it waits for: an answer, or nothing at all, so that
@@ -362,7 +368,7 @@ pub fn at_server(view: &View<'_>, process: &Process, socket: &Socket) -> Option<
         "no session is busy there and no ask is open ({}), and no more than signs of life come: the event that ends the wait was missed, or never sent; a client that is there for the next task looks the same",
         agent.sources.join(", ")
     );
-    let finding = Finding::hung(process.pid, "event-missed", "E1", text).ends(ends).because(because);
+    let finding = Finding::hung(process.pid, Signature::EventMissed, Mechanism::E1, text).ends(ends).because(because);
     Some(finding.guess().rank(rank::FRESH))
 }
 
@@ -375,19 +381,21 @@ fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
     let sources = record.sources.join(", ");
     if let Some(tool) = record.running.first() {
         let (mechanism, why) = match tool.as_str() {
-            tool if tool.starts_with(OF_SERVER) => ("X2", "which a tool server owes it"),
+            tool if tool.starts_with(OF_SERVER) => (Mechanism::X2, "which a tool server owes it"),
             // of opencode: only a tool whose session is idle is listed as running
-            tool if tool == "task" || tool.starts_with("task: ") => ("E9", "a subagent whose own session is idle"),
-            _ => ("B13", "of which nothing runs: no command, no connection"),
+            tool if tool == "task" || tool.starts_with("task: ") => {
+                (Mechanism::E9, "a subagent whose own session is idle")
+            }
+            _ => (Mechanism::B13, "of which nothing runs: no command, no connection"),
         };
         let text = format!("{name} waits for the result of its tool “{tool}”, {why}");
-        let finding = Finding::hung(pid, "tool-lost", mechanism, text).ends(ends);
+        let finding = Finding::hung(pid, Signature::ToolLost, mechanism, text).ends(ends);
         return Some(finding.because(format!("its own record has that call without a result: {sources}")));
     }
     if record.turn == "ended" && record.busy.is_some_and(|busy| busy > 0) {
         let text = format!("{name} calls its session busy, and that session's last answer is complete");
         return Some(
-            Finding::hung(pid, "busy-stuck", "E3", text)
+            Finding::hung(pid, Signature::BusyStuck, Mechanism::E3, text)
                 .ends(format!("an abort of that session; {ends}"))
                 .because(format!("it says so itself: {sources}")),
         );
@@ -408,12 +416,14 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
     }
     let commands: Vec<Pid> = commands(view, process).map(|child| child.pid).collect();
     let found = commands.into_iter().map(|pid| rules.explain(pid));
-    let found = found.into_iter().find(|found| matches!(found.signature, "serves" | "watches" | "debugger"))?;
+    let found = found
+        .into_iter()
+        .find(|found| matches!(found.signature, Signature::Serves | Signature::Watches | Signature::Debugger))?;
     let does = found.sentence;
     let name = view.name(process.pid);
     let text = format!("{name} waits for a command that usually does not end: {does}");
     let ends = format!("{}; next time, start it in the background, or with a limit", end_it(view, found.pid));
-    let finding = Finding::hung(found.pid, "never-ends", "B5", text).ends(ends);
+    let finding = Finding::hung(found.pid, Signature::NeverEnds, Mechanism::B5, text).ends(ends);
     Some(finding.because("the agent has nothing else under way: no connection to a model, no input that it waits for"))
 }
 
@@ -450,7 +460,7 @@ fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait])
         "its turn is open by its own record ({}), and it has no connection, no command and no other input; what it has asked its host, if anything, was not seen: an answer that got lost inside it looks the same",
         record.sources.join(", ")
     );
-    Some(Finding::hung(pid, "host-silent", "P4", text).ends(ends).because(because))
+    Some(Finding::hung(pid, Signature::HostSilent, Mechanism::P4, text).ends(ends).because(because))
 }
 
 /// An agent of which nothing is under way: no connection, no child, no input.
@@ -466,7 +476,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     if (kind::serves(process) && busy == 0) || between_turns || may_serve {
         let at = port.map(|port| format!(" at {port}")).unwrap_or_default();
         let text = format!("{name} waits for requests{at}");
-        return Some(Finding::waiting(pid, "serves", rank::SERVES, text).ends("a request"));
+        return Some(Finding::waiting(pid, Signature::Serves, rank::SERVES, text).ends("a request"));
     }
     if let Some(port) = port
         && record.is_none_or(|record| record.sources.is_empty())
@@ -480,7 +490,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
             "the log-in in a browser on this machine; next time, an API key; from outside: {}",
             end_it(view, pid)
         );
-        let finding = Finding::hung(pid, "oauth-callback", "X4", text).ends(ends);
+        let finding = Finding::hung(pid, Signature::OauthCallback, Mechanism::X4, text).ends(ends);
         return Some(finding.because("a listening socket, no connection, no child"));
     }
     // it waits for a child, or all its threads for each other: that says more
@@ -512,7 +522,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let text =
         format!("{name} has nothing under way: no connection to a model, no {child}, no input that it waits for");
     let ends = format!("nothing in sight; {}", end_it(view, pid));
-    let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
+    let finding = Finding::hung(pid, Signature::NoConnection, Mechanism::M8, text).ends(ends);
     let limit = view.limits.silent_ms.saturating_mul(super::network::HUNG_LIMITS);
     let finding = finding.after(view.age_ms(process), limit);
     if !view.is_known_agent(pid) && ways::awaits_signals(process) {

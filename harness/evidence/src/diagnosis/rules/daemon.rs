@@ -8,6 +8,7 @@ use crate::data::{Descriptor, Family, Pid, Process, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::duration;
 
 /// How long a daemon may take for its answer before the wait counts as hung, in milliseconds: guard's limit for a peer.
@@ -79,12 +80,12 @@ pub fn asked(rules: &mut Rules<'_, '_>, process: &Process, at: &str, daemons: &[
         Some(found) if daemons.is_empty() || found.verdict == Verdict::Working || found.rank >= rank::CLOCK => {
             let text = format!("{text}: {}", found.sentence);
             let ends = if found.ends.is_empty() { "its answer".to_owned() } else { found.ends };
-            Finding::waiting(pid, "daemon", rank::CLOCK, text).ends(ends)
+            Finding::waiting(pid, Signature::Daemon, rank::CLOCK, text).ends(ends)
         }
         found => {
             let does = found.map(|found| format!(": {}", found.sentence)).unwrap_or_default();
             let ends = format!("its answer; from outside: {}", super::end_it(view, pid));
-            let finding = Finding::hung(pid, "peer-silent", "E2", format!("{text}{does}")).ends(ends);
+            let finding = Finding::hung(pid, Signature::PeerSilent, Mechanism::E2, format!("{text}{does}")).ends(ends);
             finding
                 .because("for how long it has been asked cannot be seen, at most as long as the asker lives")
                 .after(age, SILENT_MS)

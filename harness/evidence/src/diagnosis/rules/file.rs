@@ -9,6 +9,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
 use crate::kind;
+use rehang_hangs::{Mechanism, Signature};
 
 /// A wait for a lock on a file.
 pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) -> Finding {
@@ -18,18 +19,19 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let name = view.name(pid);
     let Some(holder) = lock_holder(view, process, fd) else {
         let text = format!("{name} waits for the lock on {path}, which nobody in sight holds");
-        let finding = Finding::hung(pid, "file-lock", "R2", text).ends("the holder lets it go");
+        let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends("the holder lets it go");
         return finding.because(format!("{} has no time limit", wait.call));
     };
     if holder == pid {
         let text = format!("{name} waits for the lock on {path}, which it holds itself by another descriptor");
-        let finding = Finding::hung(pid, "file-lock", "R2", text).ends(end_it(view, pid));
+        let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends(end_it(view, pid));
         return finding.because("/proc/locks names it as holder and as waiter").certain();
     }
     let why = held_up(rules, holder, pid);
     let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
-        return Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works")).ends("the holder's work");
+        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} and works"))
+            .ends("the holder's work");
     }
     let seen = view.process(holder).filter(|holder| holder.fds_read);
     let naps = seen.and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
@@ -38,7 +40,7 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
             Some(way) if !goes_on(&why) => format!("{text}, and which has {}: {}", way.words(), why.sentence),
             _ => format!("{text}: {}", why.sentence),
         };
-        return Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does");
+        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends("the end of what the holder does");
     }
     let copies = copies(view, process, fd, holder);
     let ends = match copies.as_slice() {
@@ -55,13 +57,15 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     };
     if view.process(holder).is_some_and(|holder| !holder.fds_read) {
         let finding = Finding::unknown(pid, &format!("{text}; what that does may not be read"));
-        return Finding { signature: "file-lock", mechanism: Some("R2"), ..finding }.ends(ends).rank(rank::CLOCK);
+        return Finding { signature: Signature::FileLock, mechanism: Some(Mechanism::R2), ..finding }
+            .ends(ends)
+            .rank(rank::CLOCK);
     }
     let (mechanism, text) = match is_left_by_an_earlier_run(view, process, holder) {
-        true => ("H3", format!("{text}: the same program, left by a run that is over")),
-        false => ("R2", text),
+        true => (Mechanism::H3, format!("{text}: the same program, left by a run that is over")),
+        false => (Mechanism::R2, text),
     };
-    let finding = Finding::hung(pid, "file-lock", mechanism, text).ends(ends);
+    let finding = Finding::hung(pid, Signature::FileLock, mechanism, text).ends(ends);
     let circle = waits_for(view, holder, pid).1;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
     let finding = finding.because(format!("/proc/locks names both{does}"));
@@ -118,8 +122,15 @@ fn held_up(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> Finding {
 
 /// Whether what a holder waits for goes on by itself: a peer that was heard of within the limit, a device.
 fn goes_on(why: &Finding) -> bool {
-    const LIVES: [&str; 7] =
-        ["peer-talks", "peer-keepalive", "peer-wait", "connecting", "disk", "slow-reader", "lock-wait"];
+    const LIVES: [Signature; 7] = [
+        Signature::PeerTalks,
+        Signature::PeerKeepalive,
+        Signature::PeerWait,
+        Signature::Connecting,
+        Signature::Disk,
+        Signature::SlowReader,
+        Signature::LockWait,
+    ];
     why.verdict == Verdict::Waiting && LIVES.contains(&why.signature)
 }
 
@@ -194,7 +205,7 @@ pub fn open(view: &View<'_>, process: &Process, wait: &Wait, path: Option<&str>,
     let missing = if writes { "nobody opens it to read" } else { "nobody opens it to write" };
     let text = format!("{} opens {path}, and {missing}", view.name(pid));
     let ends = format!("somebody opens its other end; from outside: {}", end_it(view, pid));
-    let finding = Finding::hung(pid, "fifo-open", "B12", text).ends(ends);
+    let finding = Finding::hung(pid, Signature::FifoOpen, Mechanism::B12, text).ends(ends);
     let finding = finding.because("opening a FIFO waits for a partner, without a time limit");
     // outside of a run that should end, the partner may come by design
     Some(match view.is_of_a_run(pid) {
@@ -229,15 +240,18 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let text = format!("{name} waits for the database {path}, which {other} has locked");
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Some(
-            Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works with")).ends("the holder's work"),
+            Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} and works with"))
+                .ends("the holder's work"),
         );
     }
     let naps = view.process(holder).and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
     if let Some(way) = naps {
         let text = format!("{text} and which has {}", way.words());
-        return Some(Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does"));
+        return Some(
+            Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends("the end of what the holder does"),
+        );
     }
-    let finding = Finding::hung(pid, "sqlite-lock", "R1", text);
+    let finding = Finding::hung(pid, Signature::SqliteLock, Mechanism::R1, text);
     let because = format!(
         "it naps with the database open, and /proc/locks names {holder} for bytes {} on; the holder: {}",
         lock.from, why.sentence

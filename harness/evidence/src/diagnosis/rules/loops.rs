@@ -9,6 +9,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways::{LONG_MS, SHELLS};
 use crate::kind;
+use rehang_hangs::Signature;
 use rehang_words::text::duration;
 
 /// The most characters of a script that are quoted.
@@ -44,7 +45,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     };
     let what: String = what.chars().take(MAX_SCRIPT).collect();
     let text = format!("{} tries again{every} since {}: {what}", view.name(pid), duration(age));
-    let finding = Finding::waiting(pid, "tries-again", rank::CLOCK + 1, text).ends("what it looks for");
+    let finding = Finding::waiting(pid, Signature::TriesAgain, rank::CLOCK + 1, text).ends("what it looks for");
     let finding = match pgrep(script.map_or("", String::as_str)) {
         true => finding.because(
             "it looks for processes by their whole command line, and its own has the same words: it may find itself",

@@ -24,13 +24,12 @@ use super::finding::{Finding, rank};
 use super::view::View;
 use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
+use rehang_hangs::Signature;
 use rehang_words::text::duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep processes are followed: no healthy tree comes near.
 const MAX_DEPTH: usize = 64;
-/// An agent's screen waits for a key. Whether anybody sits there is not seen, unless nobody can.
-pub const AT_SCREEN: &str = "terminal-person";
 
 /// The finding that counts for a process and all that it waits for.
 pub fn explain(view: &View<'_>, pid: Pid) -> Finding {
@@ -58,7 +57,7 @@ impl<'a> Rules<'_, 'a> {
         // what it does is this very look
         if pid == self.view.after.reader.pid {
             let text = format!("{} looks", self.view.name(pid));
-            return Finding::waiting(pid, "this-look", rank::IDLE, text).ends("the end of this look");
+            return Finding::waiting(pid, Signature::ThisLook, rank::IDLE, text).ends("the end of this look");
         }
         self.doing.insert(pid);
         let finding = self.of(process);
@@ -117,7 +116,7 @@ impl<'a> Rules<'_, 'a> {
             // what a server listens to beside its requests, and what it keeps for them, is no hang of its own
             let beside = |finding: &Finding| {
                 let lasts = finding.verdict == Verdict::Hung || finding.hung_in_ms.is_some();
-                (lasts || finding.signature == "peer-silent") && finding.rank <= rank::SILENT
+                (lasts || finding.signature == Signature::PeerSilent) && finding.rank <= rank::SILENT
             };
             let (others, kept): (Vec<Finding>, Vec<Finding>) = found.into_iter().partition(beside);
             found = kept;
@@ -207,7 +206,7 @@ impl<'a> Rules<'_, 'a> {
             let text = format!("{} waits for {}, which lives", view.name(pid), view.name(child.pid));
             let why = self.explain(child.pid).sentence;
             let finding = Finding::unknown(pid, &text).rank(rank::UNKNOWN + 1).because(why);
-            return Finding { signature: "live-child", ..finding }.ends("the child's end");
+            return Finding { signature: Signature::LiveChild, ..finding }.ends("the child's end");
         }
         run::rest(view, process, all)
     }

@@ -11,6 +11,7 @@ use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
 use crate::diagnosis::ways::{LONG_MS, also_a_timer};
 use crate::kind;
+use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::duration;
 
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
@@ -44,7 +45,8 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, waits: &[Wait]) -> Opt
         .filter_map(|(wait, socket)| Some((one(view, process, wait, socket)?, Some(socket))))
         .chain(waits.iter().filter_map(|wait| Some((datagram(view, process, wait)?, None))))
         .reduce(|best, next| if next.0.rank > best.0.rank { next } else { best })?;
-    let waits_for_words = ["peer-wait", "peer-silent", "model-silent"].contains(&finding.signature);
+    let waits_for_words =
+        [Signature::PeerWait, Signature::PeerSilent, Signature::ModelSilent].contains(&finding.signature);
     let peer = socket.filter(|_| waits_for_words).and_then(|socket| socket.peer);
     Some(match peer {
         Some(peer) => by_neighbour(rules, process, finding, peer),
@@ -62,7 +64,7 @@ fn by_neighbour(rules: &mut Rules<'_, '_>, process: &Process, finding: Finding, 
     let text = format!("{}: {}", finding.sentence, does.sentence);
     let goes_on = does.verdict == Verdict::Working || (does.verdict == Verdict::Waiting && does.rank >= rank::CLOCK);
     match goes_on && does.hung_in_ms.is_none() && view.agent(process.pid).is_none() {
-        true => Finding::waiting(process.pid, "daemon", finding.rank, text).ends(does.ends),
+        true => Finding::waiting(process.pid, Signature::Daemon, finding.rank, text).ends(does.ends),
         false => Finding { sentence: text, ..finding },
     }
 }
@@ -106,7 +108,7 @@ fn datagram(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> 
     }
     let limit = left(wait.limit).map(|left| format!(" ({left} at a time)")).unwrap_or_default();
     let text = format!("{} waits for a datagram of {}{limit}", view.name(process.pid), socket.remote);
-    let finding = Finding::waiting(process.pid, "datagram", rank::SILENT - 1, text).guess();
+    let finding = Finding::waiting(process.pid, Signature::Datagram, rank::SILENT - 1, text).guess();
     Some(finding.because("for how long none has come cannot be seen").ends("a datagram"))
 }
 
@@ -126,14 +128,14 @@ pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Find
     let place = if at.local.is_empty() { String::new() } else { format!(" at {}", at.local) };
     if process.at_debugger {
         let text = format!("{} waits for a debugger{place}", view.name(process.pid));
-        let finding = Finding::waiting(process.pid, "debugger", rank::SERVES, text);
+        let finding = Finding::waiting(process.pid, Signature::Debugger, rank::SERVES, text);
         let ends =
             "a debugger that lets it go on; next time, start it without --inspect-brk, --inspect-wait or their like";
         return Some(finding.ends(ends).because("it was started to wait for one before it does anything"));
     }
     let text = format!("{} waits for requests{place}", view.name(process.pid));
-    let finding =
-        Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to");
+    let finding = Finding::waiting(process.pid, Signature::Serves, rank::SERVES, text)
+        .ends("a request; a server ends when told to");
     Some(finding.because("it listens there, and has nothing else under way"))
 }
 
@@ -155,7 +157,7 @@ pub fn stuck(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findi
     let ends = format!("nothing in sight; from outside: {}", end_it(view, process.pid));
     let because =
         format!("none of its threads waits for a descriptor or for time, and {unread} bytes or connections wait");
-    Some(Finding::hung(process.pid, "server-mute", "E8", text).ends(ends).because(because))
+    Some(Finding::hung(process.pid, Signature::ServerMute, Mechanism::E8, text).ends(ends).because(because))
 }
 
 /// A server that listens to something else too, or keeps a connection: an answer may be stuck because of that
@@ -164,7 +166,7 @@ pub fn serves_beside(serves: Finding, other: &Finding) -> Finding {
     let because =
         format!("no request that can be seen lacks the beginning of an answer; beside that, {}", other.sentence);
     let serves = serves.because(because);
-    if other.signature == "peer-silent" { serves.guess() } else { serves }
+    if other.signature == Signature::PeerSilent { serves.guess() } else { serves }
 }
 
 /// Whether a server has been asked something on a connection and has not answered since.
@@ -217,12 +219,12 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
         None => "its peer".to_owned(),
     };
     // the mechanism of a peer that only says that it lives
-    let alive = if tool.is_some() { "X2" } else { "M2" };
+    let alive = if tool.is_some() { Mechanism::X2 } else { Mechanism::M2 };
     if socket.state == SocketState::Connecting {
         let text = format!("{name} waits for a connection to {at}, which does not answer");
-        let finding = Finding::waiting(pid, "connecting", rank::SILENT, text)
+        let finding = Finding::waiting(pid, Signature::Connecting, rank::SILENT, text)
             .ends("an answer, or the kernel's limit (about 2 minutes)");
-        return Some(Finding { mechanism: Some("X6"), ..finding });
+        return Some(Finding { mechanism: Some(Mechanism::X6), ..finding });
     }
     let came = view.received(socket);
     let pieces = view.received_pieces(socket);
@@ -239,7 +241,7 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
             "{name} waits for {answer} at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",
             duration(view.window_ns / 1_000_000)
         );
-        let finding = Finding::waiting(pid, "peer-keepalive", rank::TALKS, text).guess();
+        let finding = Finding::waiting(pid, Signature::PeerKeepalive, rank::TALKS, text).guess();
         let finding = finding.ends("content at last, or the agent's own limit on lines without any");
         let because = "whether they hold content cannot be seen from outside; very short tokens look the same";
         return Some(Finding { mechanism: Some(alive), ..finding.because(because) });
@@ -249,12 +251,12 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
             "{name} waits for {answer} at {at}, which talks ({came} bytes in {})",
             duration(view.window_ns / 1_000_000)
         );
-        let finding = Finding::waiting(pid, "peer-talks", rank::TALKS, text).ends("the end of the answer");
+        let finding = Finding::waiting(pid, Signature::PeerTalks, rank::TALKS, text).ends("the end of the answer");
         return Some(finding.because("keep-alive lines without content look the same from outside"));
     }
     let Some(traffic) = socket.traffic.map(|traffic| since_begin(view, process, traffic)) else {
         let text = format!("{name} waits for {at}; for how long it has been silent may not be read");
-        return Some(Finding::waiting(pid, "peer-wait", rank::SILENT - 1, text).guess().ends("an answer"));
+        return Some(Finding::waiting(pid, Signature::PeerWait, rank::SILENT - 1, text).guess().ends("an answer"));
     };
     let quiet_ms = traffic.since_received_ms.min(traffic.since_sent_ms);
     if agent && quiet_ms < view.limits.silent_ms && trickles(&traffic) {
@@ -265,7 +267,7 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
             traffic.received_pieces,
             duration(traffic.since_received_ms)
         );
-        let finding = Finding::waiting(pid, "peer-keepalive", rank::FRESH + 1, text).guess();
+        let finding = Finding::waiting(pid, Signature::PeerKeepalive, rank::FRESH + 1, text).guess();
         let finding = finding.ends("content at last, or the agent's own limit on lines without any");
         let because = "whether they hold content cannot be seen from outside; a model that thinks and says that it lives looks the same";
         return Some(Finding { mechanism: Some(alive), ..finding.because(because) });
@@ -286,17 +288,17 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
         let because = format!(
             "silence counts as one from {limit} on; what came before may be content or a keep-alive line, which begins it anew"
         );
-        return Some(Finding::waiting(pid, "peer-wait", rank::FRESH, text).because(because).ends("an answer"));
+        return Some(Finding::waiting(pid, Signature::PeerWait, rank::FRESH, text).because(because).ends("an answer"));
     }
     let (signature, mechanism, who) = match tool {
-        Some(_) => ("tool-lost", "X2", answer.as_str()),
-        None if agent => ("model-silent", "M1", "the model's stream"),
-        None => ("peer-silent", "E2", "its peer"),
+        Some(_) => (Signature::ToolLost, Mechanism::X2, answer.as_str()),
+        None if agent => (Signature::ModelSilent, Mechanism::M1, "the model's stream"),
+        None => (Signature::PeerSilent, Mechanism::E2, "its peer"),
     };
     let idle_ms = traffic.since_received_ms.saturating_sub(traffic.since_sent_ms);
     let was_idle = traffic.received_bytes > 0 && idle_ms >= view.limits.silent_ms.saturating_mul(IDLE_LIMITS);
     let is_gone = socket.unsent > 0 && traffic.retransmits > 0;
-    let mechanism = if was_idle || is_gone { "M9" } else { mechanism };
+    let mechanism = if was_idle || is_gone { Mechanism::M9 } else { mechanism };
     let before = match was_idle {
         true => format!(", on a connection that had been idle for {}", duration(idle_ms)),
         false => String::new(),
@@ -372,12 +374,14 @@ fn queued(view: &View<'_>, process: &Process, socket: &Socket) -> Option<Finding
     };
     let text = format!("{name} {what} {}, which {who} listens at and has not accepted{does}", socket.remote);
     if socket.state == SocketState::Connecting {
-        let finding = Finding::waiting(process.pid, "connecting", rank::SILENT, text)
+        let finding = Finding::waiting(process.pid, Signature::Connecting, rank::SILENT, text)
             .ends("an answer, or the kernel's limit (about 2 minutes)");
-        return Some(Finding { mechanism: Some("X6"), ..finding }.because("the queue of that listener is full"));
+        return Some(
+            Finding { mechanism: Some(Mechanism::X6), ..finding }.because("the queue of that listener is full"),
+        );
     }
     let ends = format!("{who} accepts it; from outside: {}", end_it(view, process.pid));
-    let finding = Finding::hung(process.pid, "peer-silent", "E8", text).ends(ends).rank(rank::SILENT);
+    let finding = Finding::hung(process.pid, Signature::PeerSilent, Mechanism::E8, text).ends(ends).rank(rank::SILENT);
     let because = "it is in the queue of that listener, and no process holds its other end";
     let limit = view.limits.silent_ms.saturating_mul(HUNG_LIMITS);
     Some(finding.because(because).after(view.age_ms(process).min(limit - 1), limit))

@@ -10,6 +10,7 @@ use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
 use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
+use rehang_hangs::{Mechanism, Signature};
 
 /// Names of programs that adopt orphans.
 const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"];
@@ -23,7 +24,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     let writers = view.other_end(process, fd, true);
     if let Some(path) = view.kept_open(process, fd).filter(|_| writers.is_empty()) {
-        let ends_late = view.is_of_a_run(pid).then_some(("own-pipe", "", "nobody else has it open now"));
+        let ends_late = view.is_of_a_run(pid).then_some((Signature::OwnPipe, None, "nobody else has it open now"));
         return Some(commands(view, process, path, rank::IDLE, ends_late));
     }
     if view.writes_itself(process, fd) {
@@ -55,7 +56,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let (name, other) = (view.name(pid), view.name(other));
         let text = format!("{name} and {other} wait for each other: each reads what the other would write");
         let ends = format!("one of them closes its end or ends: {}", end_it(view, pid));
-        let finding = Finding::hung(pid, "mutual-wait", "C6", text).ends(ends);
+        let finding = Finding::hung(pid, Signature::MutualWait, Mechanism::C6, text).ends(ends);
         let both = steady(view, process, wait);
         let finding = finding.because("neither call has a time limit, and only the other process can end it");
         return Some(if both { finding.certain() } else { finding });
@@ -67,7 +68,9 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let text = format!("{} waits for what {} would write to {}", view.name(pid), view.names(&writers), fd_name(fd.fd));
     let above = view.ancestors(pid).any(|above| writers.contains(&above));
     let rank = if above { rank::BELOW } else { rank::IDLE + 1 };
-    Some(Finding::waiting(pid, "pipe-read", rank, text).ends(format!("{} writes or ends", view.names(&writers))))
+    Some(
+        Finding::waiting(pid, Signature::PipeRead, rank, text).ends(format!("{} writes or ends", view.names(&writers))),
+    )
 }
 
 /// A wait for a line in a FIFO that its reader keeps open itself: anyone may open it. With a signature, a mechanism and a
@@ -77,13 +80,13 @@ pub fn commands(
     process: &Process,
     path: &str,
     rank: u8,
-    hung: Option<(&'static str, &'static str, &str)>,
+    hung: Option<(Signature, Option<Mechanism>, &str)>,
 ) -> Finding {
     let pid = process.pid;
     let text = format!("{} waits for a line in the FIFO {path}, which it keeps open itself", view.name(pid));
     let ends = format!("a line written to {path}");
     let Some((signature, mechanism, because)) = hung else {
-        return Finding::waiting(pid, "pipe-read", rank, text).ends(ends);
+        return Finding::waiting(pid, Signature::PipeRead, rank, text).ends(ends);
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
     finding.after(view.age_ms(process), ways::LONG_MS)
@@ -101,12 +104,12 @@ fn shared(view: &View<'_>, process: &Process, fd: &Descriptor, others: &[Pid]) -
     if others.iter().all(only_waits) {
         let text = format!("{} reads {}, to which nobody but itself could write", view.name(pid), fd_name(fd.fd));
         let because = format!("{} has it as well, and waits for it since it has called vfork", view.names(others));
-        return Some(Finding::hung(pid, "own-pipe", "", text).ends(end_it(view, pid)).because(because));
+        return Some(Finding::hung(pid, Signature::OwnPipe, None, text).ends(end_it(view, pid)).because(because));
     }
     let (name, others) = (view.name(process.pid), view.names(others));
     let text = format!("{name} waits for what {others} may put back into {}, a pipe that they share", fd_name(fd.fd));
     let finding =
-        Finding::waiting(process.pid, "shared-pipe", rank::IDLE, text).ends("one of them puts something back");
+        Finding::waiting(process.pid, Signature::SharedPipe, rank::IDLE, text).ends("one of them puts something back");
     Some(finding.because("it holds both ends itself"))
 }
 
@@ -176,7 +179,8 @@ pub fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pi
     let (name, holders) = (view.name(process.pid), view.names(strays));
     let noisy = strays.iter().any(|stray| view.io(*stray).written_bytes > 0);
     let reads = fd_name(fd.fd);
-    let (signature, mechanism) = if noisy { ("stray-writes-pipe", "B7") } else { ("stray-holds-pipe", "B6") };
+    let (signature, mechanism) =
+        if noisy { (Signature::StrayWritesPipe, Mechanism::B7) } else { (Signature::StrayHoldsPipe, Mechanism::B6) };
     let does = if noisy { "goes on writing to it" } else { "holds it open" };
     let text =
         format!("{name} reads {reads} to its end, but {holders}, which outlived the command that started it, {does}");
@@ -221,17 +225,17 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
         || readers.iter().any(|reader| reads_now(view, *reader, fd))
     {
         let text = format!("{name} writes to {what} as fast as {who} reads");
-        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));
+        return Some(Finding::waiting(pid, Signature::SlowReader, rank::CLOCK + 1, text).ends("the reader's pace"));
     }
     // a reader that sleeps for a time reads on after it
     if let Some(sleeper) = readers.iter().copied().find(|reader| sleeps(view, *reader)) {
         let text = format!("{name} writes to {what} as fast as {who} reads, and {} sleeps now", view.name(sleeper));
-        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));
+        return Some(Finding::waiting(pid, Signature::SlowReader, rank::CLOCK + 1, text).ends("the reader's pace"));
     }
     // a reader that waits for a person's key shows what it has read so far
     let at_key = |reader: &Pid| {
         let found = rules.explain(*reader);
-        found.pid == *reader && ["pager", "editor", "tty-read"].contains(&found.signature)
+        found.pid == *reader && matches!(found.signature, Signature::Pager | Signature::Editor | Signature::TtyRead)
     };
     if let Some(reader) = readers.iter().copied().find(at_key) {
         return Some(rules.explain(reader));
@@ -250,13 +254,15 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
             view.name(other)
         );
         let because = "both are in a write without a time limit on a pipe that the other holds";
-        return Some(Finding::hung(pid, "mutual-pipe", "C6", text).ends(ends).because(because).certain());
+        return Some(
+            Finding::hung(pid, Signature::MutualPipe, Mechanism::C6, text).ends(ends).because(because).certain(),
+        );
     }
     let listens = process.listening(&view.after.sockets).next().is_some();
     let (signature, mechanism) = match fd.fd {
-        2 => ("stderr-undrained", "C1"),
-        _ if listens => ("stdout-undrained", "C2"),
-        _ => ("stdout-undrained", "C6"),
+        2 => (Signature::StderrUndrained, Mechanism::C1),
+        _ if listens => (Signature::StdoutUndrained, Mechanism::C2),
+        _ => (Signature::StdoutUndrained, Mechanism::C6),
     };
     let text = format!("{name} cannot write to {what}: the pipe is full, and {who} does not read it");
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends);

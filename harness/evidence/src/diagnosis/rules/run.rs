@@ -11,6 +11,7 @@ use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
 use crate::diagnosis::ways::{self, LONG_MS};
 use crate::kind;
+use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::duration;
 
 /// The share of a core above which a process works, counting the time of waiting for a processor, since machines are
@@ -43,7 +44,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             let text = format!(
                 "{name} spins in one thread ({got} calls that move not one byte), and another thread of it waits for something else"
             );
-            let finding = Finding::working(pid, "working", text);
+            let finding = Finding::working(pid, Signature::Working, text);
             return Some(Finding { sure: Sure::Likely, ..finding }.because(format!("{percent} % of a core")));
         }
         if reads || writes {
@@ -54,21 +55,27 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             );
             let orphan = if process.ppid <= 1 { ", and its parent is gone" } else { "" };
             let because = format!("{percent} % of a core{orphan}");
-            return Some(Finding::hung(pid, "eof-spin", "H2", text).because(because).ends(end_it(view, pid)).certain());
+            return Some(
+                Finding::hung(pid, Signature::EofSpin, Mechanism::H2, text)
+                    .because(because)
+                    .ends(end_it(view, pid))
+                    .certain(),
+            );
         }
         let idle = io.reads + io.writes == 0 && view.faults(pid) == 0;
         let alone = process.threads.iter().all(|thread| thread.tid == pid || thread.state != State::Running);
         if cpu >= SPINS_SHARE && idle && alone && !view.turnover(pid) {
             return Some(computes(view, process));
         }
-        return Some(Finding::working(pid, "working", format!("{name} works: {percent} % of a core")));
+        return Some(Finding::working(pid, Signature::Working, format!("{name} works: {percent} % of a core")));
     }
     // that it came itself within the window is no work of its
     if view.turnover(pid) && view.before.process(pid).is_some() {
         if let Some(finding) = super::loops::below(view, pid) {
             return Some(finding);
         }
-        let finding = Finding::working(pid, "working", format!("{name} works: processes below it come and go"));
+        let finding =
+            Finding::working(pid, Signature::Working, format!("{name} works: processes below it come and go"));
         let because = "a script that tries again and again, without an end, looks the same";
         return Some(Finding { sure: Sure::Likely, ..finding }.because(because));
     }
@@ -76,7 +83,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     if moved >= MOVES_BYTES && io.reads + io.writes > 1 {
         return Some(Finding::working(
             pid,
-            "working",
+            Signature::Working,
             format!("{name} works: it moved {moved} bytes in {}", duration(view.window_ns / 1_000_000)),
         ));
     }
@@ -86,7 +93,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         && view.before.process(pid).is_none_or(|before| before.state == State::Disk)
     {
         let text = format!("{name} waits for a disk or a network file system");
-        return Some(Finding::waiting(pid, "disk", rank::CLOCK, text).ends("the device's answer"));
+        return Some(Finding::waiting(pid, Signature::Disk, rank::CLOCK, text).ends("the device's answer"));
     }
     None
 }
@@ -121,10 +128,10 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
     let does = format!("{percent} % of a core, no byte read or written, no memory touched anew");
     if (kind::of(process).is_some() || kind::helper(process)) && super::pipe::adopted(process) {
         let text = format!("{name} spins, and whoever started it is gone: {does}");
-        let finding = Finding::hung(pid, "cpu-spin", "H2", text).ends(end_it(view, pid)).guess();
+        let finding = Finding::hung(pid, Signature::CpuSpin, Mechanism::H2, text).ends(end_it(view, pid)).guess();
         return finding.because("an agent reads and writes; a pure computation looks the same").rank(rank::WORKS + 1);
     }
-    let finding = Finding::working(pid, "computing", format!("{name} computes: {does}"));
+    let finding = Finding::working(pid, Signature::Computing, format!("{name} computes: {does}"));
     let because = "a loop without an end looks the same from outside: only whether it is at it much later tells";
     Finding { sure: Sure::Likely, ..finding }.because(because).ends("the end of what it computes")
 }
@@ -132,7 +139,7 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
 /// A process that has started this look, and waits for it.
 pub fn this_look(view: &View<'_>, process: &Process, reader: Pid) -> Finding {
     let text = format!("{} waits for this very look, {}", view.name(process.pid), view.name(reader));
-    let finding = Finding::waiting(process.pid, "this-look", rank::CLOCK, text).ends("the end of this look");
+    let finding = Finding::waiting(process.pid, Signature::ThisLook, rank::CLOCK, text).ends("the end of this look");
     Finding { sure: Sure::Certain, ..finding }.because("whoever looks was started below it, and is left out")
 }
 
@@ -148,12 +155,12 @@ fn goes_on_elsewhere(view: &View<'_>, process: &Process, wait: &Wait) -> Option<
     };
     if others.iter().any(awaits) {
         let text = format!("{name} has a thread that sleeps without an end, and other threads that wait for something");
-        return Some(Finding::waiting(pid, "timer", rank::IDLE, text).ends("what its other threads wait for"));
+        return Some(Finding::waiting(pid, Signature::Timer, rank::IDLE, text).ends("what its other threads wait for"));
     }
     // a thread with a limit may be the whole of a program (Erlang), or watch over nothing
     if others.iter().any(|other| ways::left_ms(other.limit).is_some()) {
         let text = format!("{name} has a thread that sleeps without an end, and other threads with time limits");
-        let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+        let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
         let finding = by_design(view, finding.because("the time limits may be of its runtime alone"));
         return Some(finding.after(view.age_ms(process), LONG_MS));
     }
@@ -170,7 +177,7 @@ fn is_told(process: &Process) -> bool {
 /// `waits` says who waits for a signal, and what else may be one.
 fn signal_wait(pid: Pid, waits: &str) -> Finding {
     let text = format!("{waits}, and who would send it cannot be seen");
-    Finding { signature: "signal-wait", ..Finding::unknown(pid, &text) }.ends("a signal that it handles")
+    Finding { signature: Signature::SignalWait, ..Finding::unknown(pid, &text) }.ends("a signal that it handles")
 }
 
 /// A wait for nothing but time.
@@ -188,7 +195,7 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
             return finding;
         }
         let text = format!("{name} sleeps without an end");
-        let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+        let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
         return by_design(view, finding.because("its time limit is none"));
     }
     if follows(process) {
@@ -197,13 +204,13 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     if switches > 0 {
         let every = view.window_ns / 1_000_000 / switches.max(1);
         let text = format!("{name} polls: it looks again about every {}", duration(every.max(1)));
-        return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for");
+        return Finding::waiting(pid, Signature::Polling, rank::CLOCK, text).ends("what it looks for");
     }
     let text = match left(wait.limit) {
         Some(left) => format!("{name} sleeps ({left})"),
         None => format!("{name} sleeps"),
     };
-    Finding::waiting(pid, "sleep", rank::CLOCK, text).ends("time")
+    Finding::waiting(pid, Signature::Sleep, rank::CLOCK, text).ends("time")
 }
 
 /// `tail -f` and its like; `tail --pid` ends with the process that it names.
@@ -235,11 +242,11 @@ fn never_ends(view: &View<'_>, process: &Process) -> Finding {
     let readers = process.fd(1).map(|fd| view.other_end(process, fd, false)).unwrap_or_default();
     if let Some(reader) = readers.into_iter().find(|reader| view.process(*reader).is_some_and(ends_at_a_match)) {
         let text = format!("{} follows a file until {} has found what it looks for", view.name(pid), view.name(reader));
-        let finding = Finding::hung(pid, "never-ends", "B5", text).ends("a line that it looks for");
+        let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends("a line that it looks for");
         return finding.because("whether one will come cannot be seen").after(view.age_ms(process), LONG_MS);
     }
     let text = format!("{} follows a file and never ends by itself", view.name(pid));
-    let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+    let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
     by_design(view, finding.because("it was started to follow"))
 }
 
@@ -314,7 +321,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     if waits.is_empty() {
         if process.threads.iter().any(|thread| view.switches(pid, thread.tid) > 0) {
             let text = format!("{name} polls: it wakes up now and then, and was awake at both looks");
-            return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for").guess();
+            return Finding::waiting(pid, Signature::Polling, rank::CLOCK, text).ends("what it looks for").guess();
         }
         if let Some(finding) = outside_of_a_call(view, process) {
             return finding;
@@ -329,7 +336,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         return if deaf {
             finding
         } else {
-            Finding { signature: "working", verdict: super::Verdict::Working, ..finding }
+            Finding { signature: Signature::Working, verdict: super::Verdict::Working, ..finding }
         };
     }
     if waits.iter().all(|wait| wait.on == On::Futex) {
@@ -354,13 +361,13 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
                 return finding.because(format!("all threads are in futex waits without a time limit, and it handles {which}: a server that sleeps until it is told to end looks the same as a deadlock"));
             }
             let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
-            let finding = Finding::hung(pid, "thread-deadlock", "", text).ends(end_it(view, pid));
+            let finding = Finding::hung(pid, Signature::ThreadDeadlock, None, text).ends(end_it(view, pid));
             return finding.because(
                 "all threads are in futex waits without a time limit, on memory that is this process's alone",
             );
         }
         let text = format!("{name} waits inside itself, with a time limit");
-        return Finding::waiting(pid, "timer", rank::IDLE, text).ends("a timer of its own");
+        return Finding::waiting(pid, Signature::Timer, rank::IDLE, text).ends("a timer of its own");
     }
     if let Some(fd) = only_its_own(view, process, waits) {
         // the handler of a signal writes to such a pipe (select_tut(2), "the self-pipe trick")
@@ -368,13 +375,13 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             return signal_wait(pid, &format!("{name} waits for a signal that it handles"));
         }
         let text = format!("{name} reads {}, to which nobody but itself could write", super::fd_name(fd));
-        let finding = Finding::hung(pid, "own-pipe", "", text).ends(end_it(view, pid));
+        let finding = Finding::hung(pid, Signature::OwnPipe, None, text).ends(end_it(view, pid));
         return finding.because("it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began");
     }
     if waits.iter().any(|wait| wait.on == On::Signal) {
         if !handles_signals(process) && !waits.iter().any(is_sigwait) && waits.len() == 1 {
             let text = format!("{name} sleeps without an end");
-            let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+            let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
             return by_design(
                 view,
                 finding.because("it waits for a signal and handles none: only one that ends it could wake it"),
@@ -388,7 +395,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     };
     if waits.iter().any(watched) {
         let text = format!("{name} watches files, and waits for one to change");
-        return Finding::waiting(pid, "watches", rank::SERVES, text).ends("a change; it ends when told to");
+        return Finding::waiting(pid, Signature::Watches, rank::SERVES, text).ends("a change; it ends when told to");
     }
     let nearest = waits.iter().filter(|wait| wait.on == On::Clock).map(|wait| match wait.limit {
         TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) => ms,
@@ -401,7 +408,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     match nearest.chain(timers).min() {
         Some(ms) if ms < NO_END_MS => {
             let text = format!("{name} waits for a timer of its own (at most {})", duration(ms));
-            Finding::waiting(pid, "timer", rank::IDLE, text).ends("the timer")
+            Finding::waiting(pid, Signature::Timer, rank::IDLE, text).ends("the timer")
         }
         _ => {
             let event = waits.iter().find_map(|wait| match wait.on {

@@ -6,6 +6,7 @@
 use crate::data::Process;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use rehang_hangs::Signature;
 use rehang_words::text::{counted, duration};
 
 /// What a process is that waits for a server of files.
@@ -35,7 +36,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     };
     let because =
         format!("a call of its thread {} about a file there did not go on between two looks{requests}", thread.tid);
-    let finding = Finding::waiting(process.pid, "file-server", rank::LIKELY, text);
+    let finding = Finding::waiting(process.pid, Signature::FileServer, rank::LIKELY, text);
     let finding = finding.ends("the server's answer, or the end of the mount (umount -f or umount -l, as root)");
     Some(finding.because(because))
 }

@@ -11,6 +11,7 @@ use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
 use crate::kind;
 use crate::shells::COMMON;
+use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::duration;
 
 /// A wait for standard input.
@@ -48,18 +49,18 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if is_server(view, process, &over) {
         let timer = ways::also_a_timer(view, process);
         let text = format!("{} waits for requests of {}{timer}", view.name(process.pid), view.names(&over));
-        return Some(Finding::waiting(process.pid, "helper", rank::SERVES, text).ends("a request"));
+        return Some(Finding::waiting(process.pid, Signature::Helper, rank::SERVES, text).ends("a request"));
     }
     if agent::takes_requests(view, process) {
         return None;
     }
     if !steady(view, process, wait) {
         let text = format!("{} reads {} as it comes", view.name(process.pid), fd_name(0));
-        return Some(Finding::waiting(process.pid, "reads", rank::CLOCK, text).ends("the end of its input"));
+        return Some(Finding::waiting(process.pid, Signature::Reads, rank::CLOCK, text).ends("the end of its input"));
     }
     if let Some(most) = once(view, process, wait) {
         let text = format!("{} waits for its standard input to say something, at most {most}", view.name(process.pid));
-        let finding = Finding::waiting(process.pid, "stdin-limit", rank::CLOCK, text).ends("a line, or time");
+        let finding = Finding::waiting(process.pid, Signature::StdinLimit, rank::CLOCK, text).ends("a line, or time");
         return Some(finding.because(format!("{} gave itself that limit, and has never reached it", wait.call)));
     }
     if over.is_empty() && view.writes_itself(process, fd) {
@@ -71,7 +72,7 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let text =
             format!("{} waits for its standard input, and who holds it open may not be seen", view.name(process.pid));
         let finding = Finding::unknown(process.pid, &text).rank(rank::CLOCK);
-        return Some(Finding { signature: "stdin-open", ..finding }.ends("a line, or the end of its input"));
+        return Some(Finding { signature: Signature::StdinOpen, ..finding }.ends("a line, or the end of its input"));
     }
     let finding = match is_left {
         true => pipe::hostage(view, process, fd, &over),
@@ -97,13 +98,14 @@ fn kept_open(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Find
     if let Some(path) = view.kept_open(process, fd) {
         let program = kind::program(process);
         let may_never_end = READERS.contains(&program) && !COMMON.contains(&program) && view.is_of_a_run(process.pid);
-        let hung = ("stdin-open", "S1", "it may read to the end, and would never see one");
+        let hung = (Signature::StdinOpen, Some(Mechanism::S1), "it may read to the end, and would never see one");
         return Some(pipe::commands(view, process, path, rank::SERVES, may_never_end.then_some(hung)));
     }
     let serves = view.writes_itself(process, fd) && process.listening(&view.after.sockets).next().is_some();
     let text = format!("{} serves, and keeps its own standard input open", view.name(process.pid));
     serves.then(|| {
-        Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to")
+        Finding::waiting(process.pid, Signature::Serves, rank::SERVES, text)
+            .ends("a request; a server ends when told to")
     })
 }
 
@@ -162,10 +164,10 @@ fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Fi
     }
     let timer = ways::also_a_timer(view, process);
     let text = format!("{} waits for the next message of {}{timer}", view.name(process.pid), view.names(hosts));
-    let finding =
-        Finding::waiting(process.pid, "between-turns", rank::LOOP, text).ends("a message, or the end of its input");
+    let finding = Finding::waiting(process.pid, Signature::BetweenTurns, rank::LOOP, text)
+        .ends("a message, or the end of its input");
     let finding = finding.because("both its streams are in one host's hands, and no turn is known to be open");
-    Some(Finding { mechanism: Some("H7"), ..finding })
+    Some(Finding { mechanism: Some(Mechanism::H7), ..finding })
 }
 
 /// A writer beside the tree that sleeps, or waits for a child that does, will go on: it is a slow producer.
@@ -182,7 +184,8 @@ fn produced(view: &View<'_>, process: &Process, over: &[Pid], above: &[Pid]) -> 
     });
     let (pid, why) = producer?;
     let text = format!("{} waits for what {} writes", view.name(process.pid), view.name(pid));
-    let finding = Finding::waiting(process.pid, "pipeline", rank::CLOCK, text).ends("the end of what it reads");
+    let finding =
+        Finding::waiting(process.pid, Signature::Pipeline, rank::CLOCK, text).ends("the end of what it reads");
     Some(finding.because(format!("that goes on: {why}")))
 }
 
@@ -210,7 +213,7 @@ fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> 
     );
     let ends = format!("{}; next time, a limit on calls", end_it(view, process.pid));
     let because = "both are in a read without a time limit on a pipe that only the other one writes to";
-    Some(Finding::hung(process.pid, "mutual-wait", "X2", text).ends(ends).because(because).certain())
+    Some(Finding::hung(process.pid, Signature::MutualWait, Mechanism::X2, text).ends(ends).because(because).certain())
 }
 
 /// The limit of a poll of standard input alone that is longer than the process has lived: it does not belong to a loop;
@@ -251,7 +254,7 @@ fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Fi
                 view.names(writers),
                 source.sentence
             );
-            Finding::waiting(process.pid, "pipeline", source.rank.clamp(rank::CLOCK, rank::WORKS), text)
+            Finding::waiting(process.pid, Signature::Pipeline, source.rank.clamp(rank::CLOCK, rank::WORKS), text)
                 .ends("the end of what it reads")
         }
     }
@@ -262,7 +265,7 @@ fn its_own(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> 
     let (pid, name) = (process.pid, view.name(process.pid));
     let text =
         format!("{name} waits for its standard input, which only it holds open itself: it would never see an end");
-    let finding = Finding::hung(pid, "stdin-open", "S1", text);
+    let finding = Finding::hung(pid, Signature::StdinOpen, Mechanism::S1, text);
     let because = format!("{}, and nobody else has the other end", wait.call);
     match &fd.what {
         Object::Fifo { path, .. } => finding.because(format!("{because}; somebody might still open {path}")).ends(
@@ -284,9 +287,9 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
         _ => "its standard input".to_owned(),
     };
     let mechanism = match (kind, view.agent_above(pid)) {
-        _ if hook.is_some() => "S3",
-        (None, Some(_)) => "B1",
-        _ => "S1",
+        _ if hook.is_some() => Mechanism::S3,
+        (None, Some(_)) => Mechanism::B1,
+        _ => Mechanism::S1,
     };
     let text = if let Some(agent) = hook {
         format!(
@@ -308,7 +311,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
         () => "starts it with </dev/null",
     };
     let ends = format!("{who} closes its end or writes to it; next time, {start}; from outside: {}", end_it(view, pid));
-    let mut finding = Finding::hung(pid, "stdin-open", mechanism, text).ends(ends);
+    let mut finding = Finding::hung(pid, Signature::StdinOpen, mechanism, text).ends(ends);
     let call = if wait.polled {
         let limit = left(wait.limit).map(|left| format!(", {left} at a time")).unwrap_or_default();
         format!("{} watches descriptor 0{limit}", wait.call)
@@ -328,7 +331,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
             );
             if wait.polled { finding.because(because) } else { finding.because(because).certain() }
         }
-        None if mechanism == "B1" => finding.because(format!(
+        None if mechanism == Mechanism::B1 => finding.because(format!(
             "{call}; {who} might still write: a tool server that waits for requests looks the same, where nothing in its name says that it is one"
         )),
         None => finding.because(format!("{call}; {who} might still write")),
@@ -369,5 +372,10 @@ fn own_error(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Find
         end_it(view, process.pid)
     );
     let because = "descriptors 0 and 2 are the same pipe, and it waits for input there";
-    Some(Finding::hung(process.pid, "editor-on-stderr", "B4", text).ends(ends).because(because).certain())
+    Some(
+        Finding::hung(process.pid, Signature::EditorOnStderr, Mechanism::B4, text)
+            .ends(ends)
+            .because(because)
+            .certain(),
+    )
 }

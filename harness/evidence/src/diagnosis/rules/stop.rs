@@ -8,6 +8,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
+use rehang_hangs::{Mechanism, Signature};
 
 /// ioctl requests that a background process may not make (asm-generic/ioctls.h): TCSETS, TCSETSW, TCSETSF, TCSETA and
 /// its two, TCSBRK, TCXONC, TCFLSH, TIOCSPGRP, and TCSETS2 to TCSETSF2.
@@ -25,7 +26,8 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         State::Zombie => {
             let parent = view.name(process.ppid);
             let text = format!("{} has ended, and its parent {parent} has not asked how", view.name(pid));
-            let finding = Finding::hung(pid, "unreaped", "C4", text).ends(format!("{parent} calls wait, or ends"));
+            let finding = Finding::hung(pid, Signature::Unreaped, Mechanism::C4, text)
+                .ends(format!("{parent} calls wait, or ends"));
             let finding = finding.because("its state is Z: nothing of it is left but the exit status").certain();
             // whoever takes in orphans does so in time, and a parent that sleeps may ask when it wakes up
             let asks_later = match view.process(process.ppid) {
@@ -37,7 +39,8 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         State::Traced => {
             let by = if process.tracer > 0 { view.name(process.tracer).to_string() } else { "a debugger".to_owned() };
             let text = format!("{} is held by {by}, which traces it", view.name(pid));
-            let finding = Finding::hung(pid, "traced", "", text).ends(format!("{by} lets it go on, or ends"));
+            let finding =
+                Finding::hung(pid, Signature::Traced, None, text).ends(format!("{by} lets it go on, or ends"));
             Some(held(view, process, finding.because("its state is t")))
         }
         State::Stopped => Some(stopped(view, process)),
@@ -67,7 +70,7 @@ fn frozen(view: &View<'_>, process: &Process) -> Option<Finding> {
         view.name(process.pid)
     );
     let ends = "whoever froze it thaws it (docker unpause; freezer.state, cgroup.freeze)";
-    let finding = Finding::hung(process.pid, "frozen", "T1", text).ends(ends);
+    let finding = Finding::hung(process.pid, Signature::Frozen, Mechanism::T1, text).ends(ends);
     Some(held(view, process, finding.because(format!("it sleeps in the kernel's {wchan}"))))
 }
 
@@ -77,7 +80,8 @@ fn stopped(view: &View<'_>, process: &Process) -> Finding {
     let touched = std::iter::once(process).chain(group).find_map(|member| touches(member).map(|what| (member, what)));
     let Some((member, (signal, did))) = touched else {
         let text = format!("{} is stopped (SIGSTOP or Ctrl-Z)", view.name(process.pid));
-        let finding = Finding::hung(process.pid, "stopped", "T1", text).ends(format!("kill -CONT {}", process.pid));
+        let finding = Finding::hung(process.pid, Signature::Stopped, Mechanism::T1, text)
+            .ends(format!("kill -CONT {}", process.pid));
         return held(view, process, finding.because("its state is T, and its call touches no terminal"));
     };
     let name = view.name(member.pid);
@@ -85,9 +89,9 @@ fn stopped(view: &View<'_>, process: &Process) -> Finding {
         "{name} was stopped by {signal}: it {did} its terminal from a background process group ({}; the terminal belongs to {})",
         member.pgrp, member.tty_group
     );
-    let signature = if signal == "SIGTTIN" { "sigttin" } else { "sigttou" };
+    let signature = if signal == "SIGTTIN" { Signature::Sigttin } else { Signature::Sigttou };
     let ends = "bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead";
-    let finding = Finding::hung(member.pid, signature, "T1", text).ends(ends);
+    let finding = Finding::hung(member.pid, signature, Mechanism::T1, text).ends(ends);
     finding
         .because("its state is T, in a call on its terminal, and the terminal's group is another")
         .certain()
@@ -116,7 +120,7 @@ pub fn may_be_for_a_zombie(view: &View<'_>, process: &Process, best: &Finding) -
     match best.verdict {
         Verdict::Waiting => best.rank <= rank::IDLE,
         Verdict::Working => {
-            best.pid == process.pid && best.signature == "computing" && view.is_known_agent(process.pid)
+            best.pid == process.pid && best.signature == Signature::Computing && view.is_known_agent(process.pid)
         }
         _ => best.rank <= rank::LOOP,
     }
@@ -132,7 +136,7 @@ pub fn unreaped(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fi
     let (name, child) = (view.name(process.pid), view.name(zombie.pid));
     let text = format!("{name} has not noticed that its child {child} has ended");
     let because = "the child is a zombie at both times, and no thread of the parent waits for a child";
-    let finding = Finding::hung(process.pid, "unreaped", "C4", text).because(because);
+    let finding = Finding::hung(process.pid, Signature::Unreaped, Mechanism::C4, text).because(because);
     let ends = format!("{name} calls wait for {}; from outside: {}", zombie.pid, end_it(view, process.pid));
     Some(Finding { sure: Sure::Likely, verdict: Verdict::Hung, ..finding.ends(ends) })
 }

@@ -9,6 +9,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::shells::COMMON;
 use crate::{kind, tools};
+use rehang_hangs::{Mechanism, Signature};
 use rehang_words::prompt::{self, WaitsAt};
 
 /// Whether a process is an editor.
@@ -30,7 +31,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         && process.args.iter().skip(1).all(|arg| arg.starts_with('-') && arg != "-c")
     {
         let text = format!("{name} waits for a command at {at}");
-        return Some(Finding::waiting(pid, "shell-prompt", rank::SERVES, text).ends("a command"));
+        return Some(Finding::waiting(pid, Signature::ShellPrompt, rank::SERVES, text).ends("a command"));
     }
     if let Some(kind) = view.agent(pid) {
         if wait.polled && kind::headless(&kind, process) {
@@ -38,14 +39,16 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         }
         if is_of_another(process, path, *index) {
             let text = format!("{name} reads {at}, which is not its own: no person types there for it");
-            let finding = Finding::waiting(pid, "tty-foreign", rank::LOOP, text).ends("what comes on that line");
+            let finding =
+                Finding::waiting(pid, Signature::TtyForeign, rank::LOOP, text).ends("what comes on that line");
             return Some(finding.because("a serial line or the terminal of another program is no screen of the agent"));
         }
         let text = format!("{name} shows its screen and waits for a person's key at {at}");
-        let finding = Finding::waiting(pid, super::AT_SCREEN, rank::LOOP, text)
+        let finding = Finding::waiting(pid, Signature::TerminalPerson, rank::LOOP, text)
             .ends("a key, or the answer that its screen asks for");
         return Some(
-            Finding { mechanism: Some("T3"), ..finding }.because("whether anybody sits there cannot be seen from here"),
+            Finding { mechanism: Some(Mechanism::T3), ..finding }
+                .because("whether anybody sits there cannot be seen from here"),
         );
     }
     // a server that also takes keys waits for its requests
@@ -58,16 +61,16 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         waits => waits,
     };
     let (signature, does) = match waits {
-        WaitsAt::Pager => ("pager", "shows a page and waits for a key at"),
-        WaitsAt::Editor => ("editor", "is an editor and waits for keys at"),
-        _ => ("tty-read", "waits for a key at"),
+        WaitsAt::Pager => (Signature::Pager, "shows a page and waits for a key at"),
+        WaitsAt::Editor => (Signature::Editor, "is an editor and waits for keys at"),
+        _ => (Signature::TtyRead, "waits for a key at"),
     };
     let outside = end_it(view, pid);
     let ends = match (signature, tools::of(process)) {
-        ("pager", _) => {
+        (Signature::Pager, _) => {
             format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {outside}")
         }
-        ("editor", _) => {
+        (Signature::Editor, _) => {
             format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {outside}")
         }
         (_, Some(tool)) => format!(
@@ -79,7 +82,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         ),
     };
     let asks = process.prompt.as_ref().map(|prompt| format!(", where it asks “{prompt}”")).unwrap_or_default();
-    let finding = Finding::hung(pid, signature, waits.mechanism(), format!("{name} {does} {at}{asks}")).ends(ends);
+    let finding = Finding::hung(pid, signature, Mechanism::from(waits), format!("{name} {does} {at}{asks}")).ends(ends);
     let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);
     if !view.is_of_a_run(pid) {
         let finding = Finding { verdict: Verdict::Waiting, ..finding };
@@ -105,7 +108,7 @@ pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -
             return None;
         }
         let text = format!("{name} writes to {path} as fast as {who} reads");
-        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK, text).ends("the reader's pace"));
+        return Some(Finding::waiting(pid, Signature::SlowReader, rank::CLOCK, text).ends("the reader's pace"));
     }
     let reads = |master: &Pid| view.process(*master).is_some_and(|process| reads_master(view, process, *index));
     if masters.iter().any(reads) {
@@ -114,12 +117,12 @@ pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -
         );
         let ends = format!("Ctrl-Q typed there; from outside: {}", end_it(view, pid));
         let because = format!("{} throughout, not a byte went, and the other side is read", wait.call);
-        return Some(Finding::hung(pid, "tty-unread", "T6", text).ends(ends).because(because));
+        return Some(Finding::hung(pid, Signature::TtyUnread, Mechanism::T6, text).ends(ends).because(because));
     }
     let text = format!("{name} cannot write to the terminal {path}: {who}, who holds the other side, does not read it");
     let ends = format!("{who} reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: {}", end_it(view, pid));
     let because = format!("{} throughout, and not a byte went", wait.call);
-    Some(Finding::hung(pid, "tty-unread", "T6", text).ends(ends).because(because).certain())
+    Some(Finding::hung(pid, Signature::TtyUnread, Mechanism::T6, text).ends(ends).because(because).certain())
 }
 
 /// Whether a terminal is not the one that a process was started at: a serial line, or another program's.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::rules::{reads_now, same, steady, waits_for};
+use rehang_hangs::{Mechanism, Signature};
 
 fn told(look: &Look) -> String {
     let mut out = String::new();
@@ -307,12 +308,15 @@ fn what_a_finding_is_worth() {
     let told = |finding: Finding| (finding.verdict, finding.sure, finding.rank, finding.mechanism);
     let text = || "text".to_owned();
     use Sure::{Certain, Guess, Likely};
-    assert_eq!(told(Finding::hung(1, "s", "B1", text())), (Verdict::Hung, Likely, rank::LIKELY, Some("B1")));
-    assert_eq!(told(Finding::hung(1, "s", "", text())), (Verdict::Hung, Likely, rank::LIKELY, None));
-    assert_eq!(told(Finding::waiting(1, "s", 3, text())), (Verdict::Waiting, Likely, 3, None));
-    assert_eq!(told(Finding::working(1, "s", text())), (Verdict::Working, Certain, rank::WORKS, None));
+    assert_eq!(
+        told(Finding::hung(1, Signature::Timer, Mechanism::B1, text())),
+        (Verdict::Hung, Likely, rank::LIKELY, Some(Mechanism::B1))
+    );
+    assert_eq!(told(Finding::hung(1, Signature::Timer, None, text())), (Verdict::Hung, Likely, rank::LIKELY, None));
+    assert_eq!(told(Finding::waiting(1, Signature::Timer, 3, text())), (Verdict::Waiting, Likely, 3, None));
+    assert_eq!(told(Finding::working(1, Signature::Timer, text())), (Verdict::Working, Certain, rank::WORKS, None));
     assert_eq!(told(Finding::unknown(1, "x")), (Verdict::Unknown, Guess, rank::UNKNOWN, None));
-    let certain = |rank| Finding::waiting(1, "s", rank, text()).certain().rank;
+    let certain = |rank| Finding::waiting(1, Signature::Timer, rank, text()).certain().rank;
     assert_eq!([certain(0), certain(rank::CERTAIN), certain(u8::MAX)], [rank::CERTAIN, rank::CERTAIN, u8::MAX]);
     assert_eq!(Finding::unknown(1, "x").certain().guess().sure, Guess);
 }

@@ -2,6 +2,7 @@
 //! where it makes none on purpose.
 
 use super::*;
+use rehang_hangs::Signature;
 
 /// A program that nothing is known of, in an event loop.
 fn own(args: &[&str], watched: &[i32]) -> Process {
@@ -125,7 +126,7 @@ fn the_mark_is_in_the_snapshot() {
     assert_eq!(read, look.after);
     assert_eq!(read.tree[&11].agent.as_deref(), Some("my-agent"));
     let again = Look { before: read.clone(), after: read };
-    assert_eq!(again.diagnosis().signature, "model-silent");
+    assert_eq!(again.diagnosis().signature, Signature::ModelSilent);
     // a snapshot of an earlier release has no such field
     let unmarked = silent().after;
     assert!(!serde_json::to_string(&unmarked).unwrap().contains("\"agent\":"));

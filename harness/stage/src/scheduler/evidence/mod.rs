@@ -18,6 +18,7 @@ use records::Records;
 use rehang_evidence::data::{Descriptor, Mode, Object, Pid};
 use rehang_evidence::data::{Family, Socket, SocketState, State, Traffic, Watch};
 use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose, kind};
+use rehang_hangs::Signature;
 use rehang_os::kernel::{Also, InternalError, Party};
 use rehang_os::tables::proc_of;
 use rehang_scenario::{Fault, Span, Terminal, VTime};
@@ -75,7 +76,7 @@ impl Look {
         let mut diagnosis = diagnose(&before, &after, &limits);
         // a server that waits for requests explains nothing: what does the party that drives it wait for?
         let client = after.around.values().find(|process| process.comm == CLIENT && !process.fds.is_empty());
-        if let Some(client) = client.filter(|_| diagnosis.signature == "serves") {
+        if let Some(client) = client.filter(|_| diagnosis.signature == Signature::Serves) {
             let from = |snapshot: &Snapshot| Snapshot { roots: vec![client.pid], ..snapshot.clone() };
             diagnosis = diagnose(&from(&before), &from(&after), &limits);
         }

@@ -4,6 +4,7 @@ use super::{FIRST_LOOK_MS, STEP, diagnosis, finds, process};
 use crate::testing::{deeds, looked, report};
 use crate::{Act, Intended, Seen};
 use rehang_evidence::{Diagnosis, Pid, Sure};
+use rehang_hangs::Signature;
 use rehang_words::{Span, Terminal};
 
 /// The limit of a command below the agent that waits for its stdin for certain.
@@ -11,7 +12,7 @@ const HELD: u64 = Span::mins(10).as_ms();
 
 /// A look that finds a command below the agent waiting for its stdin.
 fn reads_stdin(parts: &[Pid]) -> Seen {
-    let seen = looked("stdin-open", false, Sure::Certain);
+    let seen = looked(Signature::StdinOpen, false, Sure::Certain);
     Seen::Looked(Box::new(Diagnosis { parts: parts.to_vec(), ..diagnosis(&seen) }))
 }
 
@@ -33,7 +34,7 @@ fn the_part_is_ended_and_the_run_goes_on() {
     bench.out("the tool has failed, so something else is tried\n");
     let kill = at + STEP.as_ms();
     assert_eq!(
-        deeds(&finds(&mut bench, kill, &looked("sleep", true, Sure::Guess))),
+        deeds(&finds(&mut bench, kill, &looked(Signature::Sleep, true, Sure::Guess))),
         [(kill, "KILL part 101".to_owned())]
     );
     assert!(bench.strategy.deadline().is_some(), "it still watches");
