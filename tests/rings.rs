@@ -46,7 +46,7 @@ const LINES: [(&str, usize); 30] = [
     ("scenario", 8_830),
     ("search", 4_932),
     ("stage", 5_265),
-    ("strategy", 13_697),
+    ("strategy", 13_706),
     ("supervise", 2_459),
     ("trace", 1_427),
     ("upstream", 2_030),

@@ -92,7 +92,16 @@ impl Finding {
     }
 
     pub(super) fn canon(self, canon: &mut Canon) {
-        let Self { signature, is_root, limit: _, pid, closed_in, hung_in, after, parts } = self;
+        let Self {
+            signature,
+            is_root,
+            limit: _, // not compared: signature, is_root and after say which
+            pid,
+            closed_in,
+            hung_in,
+            after,
+            parts,
+        } = self;
         canon.text(signature.word()).flag(is_root).num(after.as_ms()).num(u64::from(pid.unsigned_abs()));
         canon.flag(closed_in).flag(hung_in.is_some());
         parts.canon(canon);
