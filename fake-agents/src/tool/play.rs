@@ -611,6 +611,9 @@ fn rest(wait: Wait) -> Flow {
 
 /// A result's text, padded, as a line: a `result` message of stream-json.
 fn result_line(last: &Final) -> (String, String) {
+    if !last.lines.is_empty() {
+        return (last.text.clone(), last.lines.join("\n") + "\n");
+    }
     let line = |text: &str| {
         let message = json!({ "type": "result", "subtype": "success", "is_error": false, "result": text });
         format!(

@@ -247,6 +247,10 @@ pub struct Final {
     /// What the pipe does not take at once is lost, as after Node's `process.exit`.
     #[serde(default)]
     pub cut: bool,
+    /// What is printed instead, line by line, in place of an agent with other messages. Not for scenario files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub lines: Vec<String>,
 }
 
 /// A process that is left behind.

@@ -60,6 +60,7 @@ struct Settings {
     seed: Option<u64>,
     busy: Duration,
     outside: Duration,
+    nobody_connects: bool,
     within: Option<Duration>,
     skip_tickers: Option<Duration>,
     last_signal: Option<i32>,
@@ -75,6 +76,7 @@ impl<'a> Warp<'a> {
             seed: None,
             busy: BUSY,
             outside: OUTSIDE,
+            nobody_connects: false,
             within: None,
             skip_tickers: None,
             last_signal: None,
@@ -118,6 +120,14 @@ impl<'a> Warp<'a> {
     #[must_use]
     pub fn outside(mut self, span: Duration) -> Self {
         self.settings.outside = span;
+        self
+    }
+
+    /// Nobody outside of the tree connects to a port on which the tree listens, or sends a datagram to one. The caller
+    /// knows that; so a wait for a connection is a wait for the tree itself.
+    #[must_use]
+    pub fn nobody_connects(mut self) -> Self {
+        self.settings.nobody_connects = true;
         self
     }
 

@@ -54,7 +54,7 @@ impl Call {
         match met.agent.mode() {
             None if one_run => match (template, met.agent.steps()) {
                 (Some(template), Some(steps)) => {
-                    met.agent = Agent::program(template.play(steps).ok_or(Unfit::Result)?);
+                    met.agent = Agent::program(template.play(steps));
                 }
                 _ if self.reads_messages => return Err(Unfit::Plain),
                 _ => {}

@@ -46,8 +46,12 @@ impl Template {
 
     /// A message with other words; they are no JSON yet.
     fn with(message: &str, words: &str) -> Step {
+        Step::Print(Template::line(message, words))
+    }
+
+    fn line(message: &str, words: &str) -> String {
         let quoted = Value::from(words).to_string();
-        Step::Print(message.replace(WORDS, &quoted[1..quoted.len() - 1]))
+        message.replace(WORDS, &quoted[1..quoted.len() - 1])
     }
 
     /// The message with the text.
@@ -55,9 +59,9 @@ impl Template {
         self.text.as_ref().map(|text| Template::with(text, words))
     }
 
-    /// A program's steps in messages; `None` if it states its result at another moment than its end and the agent's fake
-    /// has no message for that. Only its own words become messages: what its children print they print.
-    pub fn play(&self, steps: &[Step]) -> Option<Vec<Step>> {
+    /// A program's steps in messages. A result that it states before its end is given then, in the agent's own messages.
+    /// Only its own words become messages: what its children print they print.
+    pub fn play(&self, steps: &[Step]) -> Vec<Step> {
         let gives = steps.iter().any(|step| matches!(step, Step::Result(_)));
         let words =
             steps.iter().rev().find_map(|step| if let Step::Print(words) = step { Some(&**words) } else { None });
@@ -71,11 +75,12 @@ impl Template {
                     played.push(Step::Exit(0));
                     has_ended = true;
                 }
-                Step::Result(result) if self.is_result(result) => {
+                // the step pads it, however long it is to be
+                Step::Result(result) if self.is_claudes() && !result.cut => {
                     played.extend(self.text(&result.text));
                     played.push(step.clone());
                 }
-                Step::Result(_) => return None,
+                Step::Result(result) => played.push(Step::Result(self.result(result))),
                 Step::Print(words) | Step::Prompt(words) => played.extend(self.text(words)),
                 Step::Fill(Fill { bytes, stderr: false }) if *bytes <= TEXT_BYTES => {
                     played.extend(self.text(&"x".repeat(*bytes as usize)));
@@ -95,13 +100,27 @@ impl Template {
         if !has_ended {
             played.extend(end());
         }
-        Some(played)
+        played
     }
 
-    /// Whether a program's own result is one of this agent: the step states it as a fact, and writes it as Claude Code does.
-    fn is_result(&self, result: &Final) -> bool {
+    /// Whether the step that gives a result writes it as this agent does.
+    fn is_claudes(&self) -> bool {
         let own = self.end.last().and_then(|line| serde_json::from_str::<Value>(line).ok());
-        !result.cut && own.is_some_and(|own| own["type"] == "result" && own["result"] == WORDS)
+        own.is_some_and(|own| own["type"] == "result" && own["result"] == WORDS)
+    }
+
+    /// A program's own result: the text, padded to as many bytes as the program's, and the messages that end a run.
+    fn result(&self, result: &Final) -> Final {
+        let lines = |words: &str| -> Vec<String> {
+            let all = self.text.iter().chain(&self.end);
+            all.map(|line| Template::line(line, words)).collect()
+        };
+        // the words may be in more than one message
+        let length = |words: &str| lines(words).iter().map(|line| line.len() + 1).sum::<usize>();
+        let times = lines("").iter().zip(lines("x")).filter(|(without, with)| *without != with).count().max(1);
+        let missing = (result.bytes as usize).saturating_sub(length(&result.text));
+        let text = format!("{}{}", result.text, "x".repeat(missing.div_ceil(times)));
+        Final { lines: lines(&text), text, bytes: 0, cut: result.cut }
     }
 }
 
@@ -112,6 +131,19 @@ mod tests {
 
     const STREAM: &str = "{\"type\":\"system\"}\n{\"type\":\"assistant\",\"text\":\"What the program said.\"}\n\
                           {\"type\":\"result\",\"result\":\"What the program said.\"}\n";
+
+    fn text(words: &str) -> String {
+        format!("{{\"type\":\"assistant\",\"text\":\"{words}\"}}")
+    }
+
+    fn result(words: &str) -> String {
+        format!("{{\"type\":\"result\",\"result\":\"{words}\"}}")
+    }
+
+    fn own_bytes(step: &Step) -> usize {
+        let Step::Result(result) = step else { return 0 };
+        result.lines.iter().map(|line| line.len() + 1).sum()
+    }
 
     fn print(text: &str) -> Step {
         Step::Print(text.to_owned())
@@ -129,9 +161,9 @@ mod tests {
             setsid: false,
             double_fork: false,
         });
-        let play = |steps: &[Step]| template.play(steps).expect("Claude's");
-        let text = |words: &str| print(&format!("{{\"type\":\"assistant\",\"text\":\"{words}\"}}"));
-        let result = |words: &str| print(&format!("{{\"type\":\"result\",\"result\":\"{words}\"}}"));
+        let play = |steps: &[Step]| template.play(steps);
+        let text = |words: &str| print(&self::text(words));
+        let result = |words: &str| print(&self::result(words));
         let system = || print("{\"type\":\"system\"}");
         assert_eq!(
             play(&[print("a \"word\""), child.clone(), print("done"), Step::Exit(0)]),
@@ -143,11 +175,19 @@ mod tests {
         assert_eq!(play(&[sleep()]), [system(), sleep(), result("")]);
         assert_eq!(play(&[sleep(), Step::Exit(1)])[..3], [system(), sleep(), Step::Exit(1)]);
         // a result that it states is stated, also before its end
-        let stated = |text: &str| Step::Result(Final { text: text.to_owned(), bytes: 70_000, cut: false });
-        let two = [stated("one"), sleep(), stated("two")];
-        assert_eq!(play(&two), [system(), text("one"), stated("one"), sleep(), text("two"), stated("two")]);
-        let other = Template::of(&STREAM.replace("result", "turn.completed")).expect("messages");
-        assert_eq!(other.play(&two), None);
+        let stated =
+            |text: &str, bytes| Step::Result(Final { text: text.to_owned(), bytes, cut: false, lines: Vec::new() });
+        let two = [stated("one", 70_000), sleep(), stated("two", 0)];
+        assert_eq!(play(&two), [system(), text("one"), two[0].clone(), sleep(), text("two"), two[2].clone()]);
+        // and in other messages too, as long as it is to be
+        let ends = "{\"type\":\"turn.completed\"}";
+        let other = Template::of(&STREAM.replace(&self::result(WORDS), ends)).expect("messages");
+        let own = |text: &str| {
+            let lines = vec![self::text(text), ends.to_owned()];
+            Step::Result(Final { text: text.to_owned(), bytes: 0, cut: false, lines })
+        };
+        let padded = format!("one{}", "x".repeat(100 - own_bytes(&own("one"))));
+        assert_eq!(other.play(&[stated("one", 100), stated("two", 0)]), [system(), own(&padded), own("two")]);
     }
 
     #[test]
@@ -155,7 +195,7 @@ mod tests {
         let template = Template::of("{\n \"response\": \"What the program said.\"\n}\n").expect("a message");
         let sleep = || Step::Sleep(Span::secs(9));
         let played = template.play(&[print("one"), sleep(), print("two")]);
-        assert_eq!(played, Some(vec![sleep(), print("{"), print(" \"response\": \"two\""), print("}")]));
+        assert_eq!(played, [sleep(), print("{"), print(" \"response\": \"two\""), print("}")]);
         assert_eq!(Template::of("What the program said.\n"), None);
         assert_eq!(Template::of(""), None);
     }

@@ -9,6 +9,10 @@ use std::io::{self, Read, Seek, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// How much processor time a cell may use at one instant before its virtual time flows: no healthy fake computes for so
+/// long, and one that spins reaches a wrapper's limits well within the real time of a cell.
+const BUSY: Duration = Duration::from_secs(4);
+
 fn command() -> Result<Command, WrapperError> {
     let own = own_binary().map_err(|error| WrapperError::Machine(error.to_string()))?;
     let mut command = Command::new(own);
@@ -45,7 +49,9 @@ pub fn in_virtual_time(job: &Job, within: Duration) -> Result<Ran, WrapperError>
     let mut command = command()?;
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
     let until = Duration::from_millis(job.deadline_ms);
-    let ending = Warp::new(command).until(until).within(within).run().map_err(|error| match error {
+    // of the ports of a cell, a model server's above all, only the cell knows
+    let warp = Warp::new(command).until(until).within(within).busy(BUSY).nobody_connects();
+    let ending = warp.run().map_err(|error| match error {
         WarpError::Io(error) => WrapperError::Io(error),
         WarpError::Start { program, error } => {
             WrapperError::Machine(format!("{program} could not be started: {}", machine::start(&error)))

@@ -31,9 +31,6 @@ pub enum Unfit {
         "its agent is a plain program, and the agent that the wrapper starts does not say what its messages look like"
     )]
     Plain,
-    /// The scenario's agent is a plain program that gives its result before its end, in Claude's form.
-    #[error("its agent is a plain program that lives on after its result, which is played in Claude's messages alone")]
-    Result,
     /// The scenario is about several runs in a row.
     #[error("it needs several runs in a row, and the wrapper is started once")]
     Runs,

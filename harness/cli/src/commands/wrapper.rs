@@ -16,6 +16,7 @@ use rehang_runner::binaries::fakes;
 use rehang_runner::catalogue::Strategies;
 use rehang_runner::corpus::Corpus;
 use rehang_runner::meant::meant;
+use rehang_runner::outputs::append;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, unknown};
@@ -61,7 +62,7 @@ pub struct Wrapper {
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub deadline: Option<Span>,
     /// How much real time a cell in virtual time may take; after that it is undecided.
-    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = crate::commands::span)]
+    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
     pub within: Span,
     /// Only these terminals of the wrapper: null, pipe, closed, tty.
     #[arg(long, value_name = "TERMINAL")]
@@ -75,6 +76,9 @@ pub struct Wrapper {
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = crate::report::Format::Human)]
     pub format: crate::report::Format,
+    /// Append the findings in Markdown to this file, as a CI job's page wants them.
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
     /// Show each cell and the scoreboard, not only the findings.
     #[arg(long)]
     pub all: bool,
@@ -119,6 +123,8 @@ impl Wrapper {
         if deadline == Span::ZERO {
             return Err(CommandError::Usage("--deadline 0s leaves a cell no time; a day is the default".to_owned()));
         }
+        // a file that cannot be written is reported before minutes have passed
+        self.summary.as_deref().map_or(Ok(()), |file| append(file).map(drop))?;
         let select = Select { scenarios: self.scenarios.clone(), ..Select::default() };
         let corpus = Corpus::read(&select.paths()?);
         for (_, problems) in &corpus.broken {
@@ -263,6 +269,16 @@ impl Wrapper {
             }
         }
         let last = sum.sentence(self.clock == Clock::Virtual, self.deadline(), fitting.too_long);
+        let findings = findings::lines(&found, &|about, label| advice(about, label));
+        let mut closing = vec![sum.limits().to_string()];
+        closing.extend(fitting.not_tried());
+        if let Some(file) = &self.summary {
+            let lines = [&findings[..], &closing].concat().join("\n");
+            // longer than any fence in it
+            let fence = "`````";
+            let name = &tested.name;
+            writeln!(append(file)?, "## rehang wrapper: {name}\n\n{last}\n\n{fence}text\n{lines}\n{fence}\n")?;
+        }
         match self.format {
             crate::report::Format::Human => {
                 if self.all {
@@ -270,14 +286,13 @@ impl Wrapper {
                     crate::report::scoreboard(&board, crate::terminal::width(100), out)?;
                 }
                 writeln!(out)?;
-                for line in findings::lines(&found, &|about, label| advice(about, label)) {
+                for line in findings {
                     writeln!(out, "{line}")?;
                 }
                 if found.iter().any(|(_, judged)| judged.score > Score::Stopped) {
                     writeln!(out, "\none cell's story: name it before `--`, with --timelines")?;
                 }
-                writeln!(out, "{}", sum.limits())?;
-                if let Some(line) = fitting.not_tried() {
+                for line in closing {
                     writeln!(out, "{line}")?;
                 }
                 let left = fitting.left_out.values().sum::<usize>();

@@ -55,7 +55,10 @@ fn words_are_split_as_a_shell_splits_them() {
         ran.words,
         "run\n--scenarios\nmy hangs\n--strategy\na+b\nc d\n--summary\nthe summary\n--report\na report\n"
     );
-    assert_eq!(run("wrapper -- ./run.sh go", "r", 0).words, "wrapper\n--\n./run.sh\ngo\n");
+    assert_eq!(
+        run("wrapper F1 -- ./run.sh go", "r", 0).words,
+        "wrapper\n--summary\nthe summary\nF1\n--\n./run.sh\ngo\n"
+    );
     assert_eq!(run("run", "", 0).words, "run\n--summary\nthe summary\n");
 }
 

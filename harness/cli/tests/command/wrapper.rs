@@ -318,3 +318,46 @@ fn a_stdin_that_stays_open_is_s1_in_rehearsal_and_the_rest_goes_on() {
     let all = rehang(&["benign/no-time-at-all", "--all", "--terminal", "null"], "exec opencode run go");
     assert!(String::from_utf8_lossy(&all.stdout).contains("untouched benign/no-time-at-all"));
 }
+
+/// Runs the mutants of a good wrapper with these names; all, and the good one, without any.
+fn mutants(names: &[&str]) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrappers/mutants.py");
+    let mut command = Command::new("python3");
+    command.arg(script).arg(env!("CARGO_BIN_EXE_rehang")).args(names);
+    command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang")).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let out = command.output().expect("python3");
+    assert!(out.status.success(), "{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn a_fault_of_a_wrapper_is_named() {
+    mutants(&["term-without-kill", "stderr-not-drained", "says-done-after-a-limit", "lines-of-64-kib"]);
+}
+
+#[test]
+#[ignore = "minutes: 21 mutants, and the wrapper that they are made of in all of their scenarios"]
+fn each_fault_of_a_wrapper_is_named_and_the_good_one_has_none() {
+    mutants(&[]);
+}
+
+#[test]
+fn a_page_of_a_ci_job_has_the_findings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("page.md");
+    let page = page.to_str().expect("a path");
+    let out = rehang(&[OPEN_PIPE, "--terminal", "pipe", "--summary", page], "claude -p go | cat");
+    let written = std::fs::read_to_string(page).unwrap_or_default();
+    assert!(written.starts_with("## rehang wrapper: ours\n\n0 of 1 hang ended; "), "{written}");
+    assert!(written.contains("MISSED    1 × S1 ") && written.contains("Prevent (S1): "), "{written}");
+    assert_eq!(out.status.code(), Some(3));
+}
+
+#[test]
+fn what_waits_for_a_model_server_of_its_own_is_proved_to_hang() {
+    // the server listens all the while, and only the cell knows its port
+    let stall = "model/stall[opencode-1.2.15-middle]";
+    let out = rehang(&[stall, "--terminal", "null"], "exec opencode run go </dev/null");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("MISSED    1 × M1 ") && said.contains("(a deadlock since "), "{said}");
+    assert_eq!(out.status.code(), Some(3), "{said}");
+}

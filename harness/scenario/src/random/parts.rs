@@ -259,6 +259,7 @@ impl Rng {
                 text: self.printed(),
                 bytes: self.pick(&[0, 0, 4_096, 65_537, 200_000]),
                 cut: self.one_in(4),
+                lines: Vec::new(),
             }),
             7 => Step::CloseOutput,
             8 => Step::ReadStdin,

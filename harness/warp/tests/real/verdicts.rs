@@ -28,6 +28,11 @@ pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> =
         ["pipe", "locks", "child", "socketpair", "tcp", "terminal", "stopped", "eventfd"].map(deadlock).into();
     trials.push(not_proved("listener", |verdict| matches!(verdict, Verdict::WaitsFor { .. })));
+    trials.push(Trial::test("verdicts::a_listener_to_which_nobody_connects_is_a_deadlock", || {
+        let ran = run_with(program(&["verdict", "listener"]), Warp::nobody_connects);
+        assert!(matches!(ran.ending.verdict, Verdict::Deadlock { .. }), "{:?}", ran.ending.verdict);
+        Ok(())
+    }));
     trials.push(not_proved("unsent", |verdict| matches!(verdict, Verdict::Undecided { .. })));
     trials.push(not_proved("terminal-limit", |verdict| matches!(verdict, Verdict::Undecided { .. })));
     trials.push(not_proved("semaphore", |verdict| matches!(verdict, Verdict::Undecided { .. })));

@@ -72,8 +72,8 @@ impl Caller<'_> {
         let Some(inode) = procfs::inode(link, "socket") else { return unknown(name, "it is not known") };
         let whom = |address: &str| procfs::clean(address);
         match self.world.sockets(self.pid).find(inode) {
-            // only the tree is in its network
-            Found::Listens(at) | Found::Datagrams(at) if at.is_local() && self.world.has_own_network(self.pid) => {
+            // only the tree is in its network, or only the tree uses it
+            Found::Listens(at) | Found::Datagrams(at) if at.is_local() && self.world.is_alone_in_network(self.pid) => {
                 inside(name, Vec::new())
             }
             Found::Listens(address) => outside(name, format!("a connection to {}", whom(&address.text))),

@@ -57,9 +57,14 @@ impl<'a> World<'a> {
         all.entry(network).or_insert_with(|| Rc::new(Sockets::read(pid))).clone()
     }
 
+    /// Whether nobody outside of the tree connects to a process's ports.
+    pub fn is_alone_in_network(&self, pid: i32) -> bool {
+        self.tracer.settings.nobody_connects || self.has_own_network(pid)
+    }
+
     /// Whether a process is in a network that the tree made: a namespace that has loopback alone, and in which nobody
     /// else is. Whoever cannot be looked at is not in it: to enter it takes rights over the tree's own namespaces.
-    pub fn has_own_network(&self, pid: i32) -> bool {
+    fn has_own_network(&self, pid: i32) -> bool {
         let Some(network) = procfs::network(pid) else { return false };
         let is_own = |network: &String| {
             let is_foreign = |pid: i32| !self.is_inside(pid) && procfs::network(pid).as_ref() == Some(network);
