@@ -52,12 +52,12 @@ fn who_waits_for_whom_is_told_below_the_finding() {
     let child = lines.iter().find(|line| line.starts_with(&format!("  {sh} → cat ("))).expect(&said);
     assert!(child.ends_with(": child"), "{child}");
     // a FIFO has a name: a process that is not there yet may open it
-    assert!(lines.iter().any(|line| line.contains("→ whoever opens it: FIFO queue")), "{said}");
+    assert!(lines.iter().any(|line| line.contains("→ a process that opens it: FIFO queue")), "{said}");
     assert!(!said.contains("closed in"), "{said}");
     let json: serde_json::Value = serde_json::from_str(&why(shell.0.id(), &["--json"])).expect("JSON");
     let graph = &json["graph"];
     assert_eq!(graph["closed"].as_array().map(Vec::len), Some(0), "{graph:#}");
-    assert_eq!(graph["edges"][1]["to"]["outside"], "whoever opens it", "{graph:#}");
+    assert_eq!(graph["edges"][1]["to"]["outside"], "a process that opens it", "{graph:#}");
 }
 
 #[test]

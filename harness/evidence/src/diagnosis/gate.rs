@@ -28,7 +28,7 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     let all_closed_in = graph.are_closed_in(roots) && stands_still(view, graph);
     let finding = match finding.verdict {
         Verdict::Waiting if finding.signature == Signature::TerminalPerson && all_closed_in && view.is_supervised() => {
-            let because = "whoever could send a key waits for it, or for nothing that is alive";
+            let because = "everybody who could send a key waits for it, or for nothing that is alive";
             Finding { verdict: Verdict::Hung, ..finding.because(because) }
         }
         Verdict::Waiting

@@ -295,12 +295,12 @@ fn waits_of(view: &View<'_>, process: &Process) -> Waits {
     match process.state {
         State::Zombie => return dead(ENDED),
         State::Stopped => {
-            let to = To::Outside("whoever continues it".to_owned());
+            let to = To::Outside("somebody who continues it".to_owned());
             let edge = Edge { from: process.pid, to, over: Over::Signal, which: String::new() };
             return (Life::Waits, "is stopped".to_owned(), vec![edge]);
         }
         State::Traced if process.tracer <= 0 => {
-            let to = To::Outside("whoever traces it".to_owned());
+            let to = To::Outside("its tracer".to_owned());
             let edge = Edge { from: process.pid, to, over: Over::Signal, which: String::new() };
             return (Life::Waits, "is held by a debugger".to_owned(), vec![edge]);
         }

@@ -269,7 +269,7 @@ fn a_read_of_a_pipe_that_its_caller_holds() {
           sh (11) → cat (12): child
           cat (12) → python3 (10): pipe its standard input
           python3 (10) → sh (11): child
-          python3 (10) → whoever uses it: signal
+          python3 (10) → somebody who uses it: signal
           - sh (11) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
             - cat (12) sleeps, 0 % of a core, 1m old: cat
@@ -278,10 +278,10 @@ fn a_read_of_a_pipe_that_its_caller_holds() {
     // nobody in sight holds it
     Look::of(vec![awaits(process(11, 10, "sh")), cat()]).says(expect![[r#"
         Waiting stdin-open S1 (Likely): cat (12) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
-        ends: whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12
-        because: read(0) has no time limit; whoever holds it might still write; no agent runs it, and who holds the other end does not wait for it
+        ends: its holder closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 12
+        because: read(0) has no time limit; its holder might still write; no agent runs it, and who holds the other end does not wait for it
           sh (11) → cat (12): child
-          cat (12) → whoever has the other end, who is not in sight: pipe its standard input
+          cat (12) → the holder of the other end, which is not in sight: pipe its standard input
           - sh (11) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
             - cat (12) sleeps, 0 % of a core, 1m old: cat
@@ -328,7 +328,7 @@ fn a_pipe_of_its_own_is_filled_by_nobody() {
     Look::of(vec![own]).says(expect![[r#"
         Hung own-pipe - (Likely): own (11) reads descriptor 3, to which nobody but itself could write
         ends: kill 11
-        because: it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began
+        because: it holds the only other end, and none of its threads does anything else: the process that was to write has ended, or never began
           own (11) → itself: pipe descriptor 3
           closed in: [[11]]
           - own (11) sleeps, 0 % of a core, 1m old: own
@@ -365,7 +365,7 @@ fn a_fifo_that_nobody_opens() {
         Waiting fifo-open B12 (Likely): cat (11) opens the FIFO /tmp/queue, and nobody opens it to write
         ends: somebody opens its other end; from outside: kill 11
         because: opening a FIFO waits for a partner, without a time limit; no agent runs it, and its partner may come by design
-          cat (11) → whoever opens it: FIFO /tmp/queue
+          cat (11) → a process that opens it: FIFO /tmp/queue
           - cat (11) sleeps, 0 % of a core, 1m old: cat
             - openat opens /tmp/queue
     "#]]);
@@ -386,14 +386,14 @@ fn a_terminal_that_nobody_types_at() {
         ends: a command
           bash (11) → tmux (20): terminal /dev/pts/3
           tmux (20) → bash (11): terminal descriptor 8
-          tmux (20) → whoever uses it: signal
+          tmux (20) → somebody who uses it: signal
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: tmux (20)
     "#]]);
     Look::of(vec![reads(1)]).says(expect![[r#"
         Waiting shell-prompt - (Likely): bash (11) waits for a command at the terminal /dev/pts/3
         ends: a command
-          bash (11) → whoever has the other side: terminal /dev/pts/3
+          bash (11) → the program on its other side: terminal /dev/pts/3
           - bash (11) sleeps, 0 % of a core, 1m old: bash
             - read waits for input on standard input, terminal /dev/pts/3, other side: nobody in sight
     "#]]);
@@ -403,7 +403,7 @@ fn a_terminal_that_nobody_types_at() {
         ends: bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead
         because: its state is T, in a call on its terminal, and the terminal's group is another
           sh (10) → bash (11), which is stopped: child
-          bash (11) → whoever continues it: signal
+          bash (11) → somebody who continues it: signal
           - sh (10) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child
             - bash (11) is stopped, 0 % of a core, 1m old: bash
@@ -464,7 +464,7 @@ fn a_lock_and_its_holder() {
         Waiting lock-wait - (Likely): git (11) waits for the lock on /repo/.git/index.lock, which editor (20) holds, and which has a timer of its own (at most 1m30s): editor (20) sleeps (1m30s)
         ends: the end of what the holder does
           git (11) → editor (20), which sleeps for a time: lock /repo/.git/index.lock
-          editor (20) → whoever uses it: signal
+          editor (20) → somebody who uses it: signal
           editor (20) is Alive: sleeps for a time
           - git (11) sleeps, 0 % of a core, 1m old: git
             - flock waits for a lock on descriptor 3, /repo/.git/index.lock
@@ -473,7 +473,7 @@ fn a_lock_and_its_holder() {
         Hung file-lock R2 (Likely): git (11) waits for the lock on /repo/.git/index.lock, which nobody in sight holds
         ends: the holder lets it go
         because: flock has no time limit
-          git (11) → whoever holds it, who is not in sight: lock /repo/.git/index.lock
+          git (11) → its holder, which is not in sight: lock /repo/.git/index.lock
           - git (11) sleeps, 0 % of a core, 1m old: git
             - flock waits for a lock on descriptor 3, /repo/.git/index.lock
     "#]]);
@@ -547,7 +547,7 @@ fn a_server_waits_for_requests_by_design() {
     Look::of(vec![client("opencode", &["serve"])]).socket(listens.clone()).says(expect![[r#"
         Waiting serves - (Likely): opencode (11) waits for requests at 127.0.0.1:4096
         ends: a request
-          opencode (11) → whoever calls on it: socket 127.0.0.1:4096
+          opencode (11) → a client that connects: socket 127.0.0.1:4096
           opencode (11) is Alive: has a timer
           - opencode (11) sleeps, 0 % of a core, 1m old: opencode serve
             - poll waits for input on descriptor 5, socket at 127.0.0.1:4096
@@ -557,7 +557,7 @@ fn a_server_waits_for_requests_by_design() {
         Waiting serves - (Likely): python3 (11) waits for requests at 127.0.0.1:4096
         ends: a request; a server ends when told to
         because: it listens there, and has nothing else under way
-          python3 (11) → whoever calls on it: socket 127.0.0.1:4096
+          python3 (11) → a client that connects: socket 127.0.0.1:4096
           python3 (11) is Alive: has a timer
           - python3 (11) sleeps, 0 % of a core, 1m old: python3
             - poll waits for input on descriptor 5, socket at 127.0.0.1:4096
@@ -664,7 +664,7 @@ fn a_wait_for_this_very_look_is_none() {
     look.says(expect![[r#"
         Waiting this-look - (Certain): sh (11) waits for this very look, rehang (900)
         ends: the end of this look
-        because: whoever looks was started below it, and is left out
+        because: this look was started below it, and is left out
           sh (11) → this very look: child
           - sh (11) sleeps, 0 % of a core, 1m old: sh
             - wait4 waits for any child

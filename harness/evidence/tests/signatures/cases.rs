@@ -223,7 +223,7 @@ pub fn all() -> Vec<Case> {
                 Hung,
                 Signature::CpuSpin,
                 Some(Mechanism::H2),
-                "whoever started it is gone",
+                "the process that started it is gone",
                 |s| {
                     orphan(s, "opencode");
                 },

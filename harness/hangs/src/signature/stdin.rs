@@ -22,7 +22,7 @@ pub(super) const STDIN_OPEN: Facts = Facts {
     ),
     below: Limits::likely(Tool, "a tool's command waits for a stdin that nobody writes to", LONGEST_TOOL).certain(
         Held,
-        "a process below the agent waits for its stdin, and whoever holds it waits for that process",
+        "a process below the agent waits for its stdin, and its holder waits for that process",
         AGENT_MAY_GO_ON,
     ),
     draft: |shown| {

@@ -29,7 +29,7 @@ impl Found<'_, '_> {
     fn never(&mut self, over: Over) {
         match self.view.is_of_a_run(self.process.pid) {
             true => self.add(To::Nobody, over, ""),
-            false => self.add(To::Outside("whoever ends it".to_owned()), over, ""),
+            false => self.add(To::Outside("somebody who ends it".to_owned()), over, ""),
         }
     }
 
@@ -48,7 +48,7 @@ impl Found<'_, '_> {
             return false;
         };
         let to = match rules::route(self.view, self.process) {
-            Some(route) => To::Outside(format!("whoever answers ({route})")),
+            Some(route) => To::Outside(format!("somebody who answers ({route})")),
             None => To::Nobody,
         };
         self.add(to, Over::Ask, agent.asks[0].kind.clone());
@@ -77,7 +77,7 @@ impl Found<'_, '_> {
             }
         }
         if ways::awaits_signals(self.process) {
-            self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+            self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, "");
         }
         // the end of any child ends the wait by its signal
         let signals = &self.process.signals;
@@ -99,7 +99,7 @@ impl Found<'_, '_> {
     fn outside(&mut self, all: &[Wait]) {
         // what is no run that should end is used by somebody
         if !self.view.after.roots.iter().any(|root| self.view.is_of_a_run(*root)) {
-            self.add(To::Outside("whoever uses it".to_owned()), Over::Signal, "");
+            self.add(To::Outside("somebody who uses it".to_owned()), Over::Signal, "");
         }
         if self.process.has_unseen || !self.process.fds_read {
             self.add(To::Outside("processes that are not in sight".to_owned()), Over::Unknown, "");
@@ -120,13 +120,13 @@ impl Found<'_, '_> {
             On::Lock(fd) => match file::lock_holder(self.view, process, *fd) {
                 Some(holder) => self.add(to(self.view, process, holder), Over::Lock, file::path_of(process, *fd)),
                 None => self.add(
-                    To::Outside("whoever holds it, who is not in sight".to_owned()),
+                    To::Outside("its holder, which is not in sight".to_owned()),
                     Over::Lock,
                     file::path_of(process, *fd),
                 ),
             },
             On::Open { path, fifo: true } => {
-                self.add(To::Outside("whoever opens it".to_owned()), Over::Fifo, path.clone().unwrap_or_default());
+                self.add(To::Outside("a process that opens it".to_owned()), Over::Fifo, path.clone().unwrap_or_default());
             }
             On::Open { .. } => self.alive("opens a file"),
             On::Connect(fd) => {
@@ -135,7 +135,7 @@ impl Found<'_, '_> {
                 self.add(To::Outside(remote), Over::Socket, "that is not connected yet");
             }
             On::Signal => match run::handles_signals(process) || run::is_sigwait(wait) {
-                true => self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, ""),
+                true => self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, ""),
                 false => self.never(Over::Signal),
             },
             On::Hidden => self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, ""),
@@ -161,7 +161,7 @@ impl Found<'_, '_> {
                 };
                 self.ends(fd, reads, over, &which, own);
                 if let Some(path) = self.view.kept_open(process, fd).filter(|_| reads) {
-                    self.add(To::Outside(format!("whoever opens {path}")), over, &which);
+                    self.add(To::Outside(format!("a process that opens {path}")), over, &which);
                 }
                 if own && reads {
                     self.wakes_itself();
@@ -180,7 +180,7 @@ impl Found<'_, '_> {
                 let masters = index.map(|index| view.masters(index)).unwrap_or_default();
                 // where it is not in sight, a person may sit there, or come
                 if masters.is_empty() {
-                    self.add(To::Outside("whoever has the other side".to_owned()), Over::Tty, path.clone());
+                    self.add(To::Outside("the program on its other side".to_owned()), Over::Tty, path.clone());
                 }
                 for master in masters {
                     self.add(to(view, process, master), Over::Tty, path.clone());
@@ -190,7 +190,7 @@ impl Found<'_, '_> {
             Object::Master { index } => {
                 let others: Vec<Pid> = view.at_terminal(*index).filter(|pid| *pid != process.pid).collect();
                 if others.is_empty() {
-                    self.add(To::Outside("whoever opens its terminal".to_owned()), Over::Tty, name);
+                    self.add(To::Outside("a process that opens its terminal".to_owned()), Over::Tty, name);
                 } else {
                     for other in others {
                         self.add(to(view, process, other), Over::Tty, &name);
@@ -199,11 +199,11 @@ impl Found<'_, '_> {
             }
             Object::Process { pid } if *pid > 0 => self.add(to(view, process, *pid), Over::Child, ""),
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
-            Object::Inotify => self.add(To::Outside("whoever changes them".to_owned()), Over::Files, ""),
+            Object::Inotify => self.add(To::Outside("a process that changes them".to_owned()), Over::Files, ""),
             // a known agent's handlers end it
             Object::Signal if wait.polled && view.is_known_agent(process.pid) => {}
             Object::Signal => {
-                self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+                self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, "");
             }
             // without another thread, only another process that has it can write to it
             Object::Event { .. } if process.threads.len() == 1 && !wait.polled => {
@@ -245,7 +245,7 @@ impl Found<'_, '_> {
     /// A channel by which an event loop wakes itself: after a signal too.
     fn wakes_itself(&mut self) {
         if ways::may_be_told(self.process) {
-            self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+            self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, "");
         }
     }
 
@@ -266,7 +266,7 @@ impl Found<'_, '_> {
             }
             true if own => self.add(To::Process(self.process.pid), over, which),
             // without a process at the other end the call would have returned
-            true => self.add(To::Outside("whoever has the other end, who is not in sight".to_owned()), over, which),
+            true => self.add(To::Outside("the holder of the other end, which is not in sight".to_owned()), over, which),
             false => {}
         }
     }
@@ -280,7 +280,7 @@ impl Found<'_, '_> {
         }
         if socket.state == SocketState::Listening || (socket.family == Family::Udp && socket.remote.is_empty()) {
             let which = if socket.local.is_empty() { name } else { &socket.local };
-            return self.add(To::Outside("whoever calls on it".to_owned()), Over::Socket, which);
+            return self.add(To::Outside("a client that connects".to_owned()), Over::Socket, which);
         }
         if socket.state == SocketState::Connecting {
             return self.add(To::Outside("the kernel, which gives it up".to_owned()), Over::Socket, name);
@@ -325,7 +325,7 @@ impl Found<'_, '_> {
     fn futex(&mut self, wait: &Wait, all: &[Wait]) {
         let process = self.process;
         if run::shares(process, wait) {
-            return self.add(To::Outside("whoever shares its memory".to_owned()), Over::Thread, "");
+            return self.add(To::Outside("a process that shares its memory".to_owned()), Over::Thread, "");
         }
         match wait.limit {
             TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < NO_END_MS => self.alive("has a timer"),
@@ -335,7 +335,7 @@ impl Found<'_, '_> {
         }
         let only_threads = all.iter().all(|wait| wait.on == On::Futex);
         if only_threads && Signals::has(process.signals.caught, libc::SIGTERM) {
-            self.add(To::Outside("whoever sends it a signal".to_owned()), Over::Signal, "");
+            self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, "");
         }
     }
 

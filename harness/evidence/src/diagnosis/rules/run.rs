@@ -127,7 +127,7 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
     let percent = (view.cpu(pid) * 100.0).round();
     let does = format!("{percent} % of a core, no byte read or written, no memory touched anew");
     if (kind::of(process).is_some() || kind::helper(process)) && super::pipe::adopted(process) {
-        let text = format!("{name} spins, and whoever started it is gone: {does}");
+        let text = format!("{name} spins, and the process that started it is gone: {does}");
         let finding = Finding::hung(pid, Signature::CpuSpin, Mechanism::H2, text).ends(end_it(view, pid)).guess();
         return finding.because("an agent reads and writes; a pure computation looks the same").rank(rank::WORKS + 1);
     }
@@ -140,7 +140,7 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
 pub fn this_look(view: &View<'_>, process: &Process, reader: Pid) -> Finding {
     let text = format!("{} waits for this very look, {}", view.name(process.pid), view.name(reader));
     let finding = Finding::waiting(process.pid, Signature::ThisLook, rank::CLOCK, text).ends("the end of this look");
-    Finding { sure: Sure::Certain, ..finding }.because("whoever looks was started below it, and is left out")
+    Finding { sure: Sure::Certain, ..finding }.because("this look was started below it, and is left out")
 }
 
 /// A thread that sleeps without an end is not all that there is of a process: another thread has a limit or waits for
@@ -376,7 +376,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         }
         let text = format!("{name} reads {}, to which nobody but itself could write", super::fd_name(fd));
         let finding = Finding::hung(pid, Signature::OwnPipe, None, text).ends(end_it(view, pid));
-        return finding.because("it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began");
+        return finding.because("it holds the only other end, and none of its threads does anything else: the process that was to write has ended, or never began");
     }
     if waits.iter().any(|wait| wait.on == On::Signal) {
         if !handles_signals(process) && !waits.iter().any(is_sigwait) && waits.len() == 1 {

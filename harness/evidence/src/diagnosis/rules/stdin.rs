@@ -304,7 +304,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
         format!("{name} waits for {input} to end or to say something, and {holders} keeps it open without a word")
     };
     let circle = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1);
-    let who = if writers.is_empty() { "whoever holds it".to_owned() } else { holders.clone() };
+    let who = if writers.is_empty() { "its holder".to_owned() } else { holders.clone() };
     let start = match () {
         () if hook.is_some() => "closes a hook's input behind what it has to say",
         () if messages => "ends its input once its result is there",

@@ -69,7 +69,7 @@ fn frozen(view: &View<'_>, process: &Process) -> Option<Finding> {
         "{} is frozen: its cgroup is, as by docker pause or a sandbox that was suspended",
         view.name(process.pid)
     );
-    let ends = "whoever froze it thaws it (docker unpause; freezer.state, cgroup.freeze)";
+    let ends = "the one who froze it thaws it (docker unpause; freezer.state, cgroup.freeze)";
     let finding = Finding::hung(process.pid, Signature::Frozen, Mechanism::T1, text).ends(ends);
     Some(held(view, process, finding.because(format!("it sleeps in the kernel's {wchan}"))))
 }

@@ -52,23 +52,23 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
     let found = all.iter().map(|(name, what)| (*name, read_and_polled(what)));
     expect![[r#"
         pipe: one (11) → itself: pipe descriptor 3; closed in: [[11]] POLLED closed in: [[11]]
-        fifo: one (11) → whoever has the other end, who is not in sight: FIFO /f; one (11) → whoever opens /f: FIFO /f
+        fifo: one (11) → a process that opens /f: FIFO /f; one (11) → the holder of the other end, which is not in sight: FIFO /f
         socket: one (11) → a peer: socket descriptor 3
-        terminal: one (11) → whoever has the other side: terminal /dev/pts/3
-        terminal without a number: one (11) → whoever has the other side: terminal /dev/tty1
-        master: one (11) → whoever opens its terminal: terminal descriptor 3
+        terminal: one (11) → the program on its other side: terminal /dev/pts/3
+        terminal without a number: one (11) → the program on its other side: terminal /dev/tty1
+        master: one (11) → a process that opens its terminal: terminal descriptor 3
         null: one (11) → what the kernel does not tell: unknown descriptor 3 POLLED closed in: [[11]]
         file: one (11) → what the kernel does not tell: unknown descriptor 3 POLLED closed in: [[11]]
         epoll: one (11) → what the kernel does not tell: unknown descriptor 3
         event: one (11) → another process that has it, if there is one: unknown descriptor 3 POLLED one (11) → itself: thread; closed in: [[11]]
         timer: one (11) is Alive: has a timer
         timer that is off: closed in: [[11]]
-        signal: one (11) → whoever sends it a signal: signal
+        signal: one (11) → a process that sends it a signal: signal
         process in sight: one (11) → itself: child; closed in: [[11]]
         process: one (11) → process 77, which is not in sight: child
         process that was reaped: closed in: [[11]]
         process that is not in sight: closed in: [[11]]
-        inotify: one (11) → whoever changes them: files
+        inotify: one (11) → a process that changes them: files
         io_uring: one (11) → what the kernel does not tell: unknown descriptor 3
         other: one (11) → what the kernel does not tell: unknown descriptor 3
         missing: one (11) → what may not be read: unknown
@@ -125,13 +125,13 @@ fn a_socket_leads_to_its_peer() {
     let bare = Socket { local: String::new(), ..tcp(SocketState::Listening, "") };
     expect![[r#"
         a connection: one (11) → 1.2.3.4:443: socket descriptor 3
-        without an address of the other side: one (11) → whoever has the other end, who is not in sight: socket descriptor 3
-        listening: one (11) → whoever calls on it: socket 10.0.0.2:5000
-        listening without an address: one (11) → whoever calls on it: socket descriptor 3
-        datagrams of anybody: one (11) → whoever calls on it: socket 10.0.0.2:5000
+        without an address of the other side: one (11) → the holder of the other end, which is not in sight: socket descriptor 3
+        listening: one (11) → a client that connects: socket 10.0.0.2:5000
+        listening without an address: one (11) → a client that connects: socket descriptor 3
+        datagrams of anybody: one (11) → a client that connects: socket 10.0.0.2:5000
         datagrams of one: one (11) → 1.2.3.4:53: socket descriptor 3
-        a peer on this machine: one (11) → two (12), which has no child left to wait for: socket descriptor 3; two (12) → whoever uses it: signal; two (12) is Alive: has no child left to wait for
-        a peer that nobody in sight holds: one (11) → whoever has the other end, who is not in sight: socket descriptor 3
+        a peer on this machine: one (11) → two (12), which has no child left to wait for: socket descriptor 3; two (12) → somebody who uses it: signal; two (12) is Alive: has no child left to wait for
+        a peer that nobody in sight holds: one (11) → the holder of the other end, which is not in sight: socket descriptor 3
         connecting: one (11) → 1.2.3.4:443: socket that is not connected yet
         connecting to no address: one (11) → a peer: socket that is not connected yet
         connecting without a socket in sight: one (11) → a peer: socket that is not connected yet
@@ -162,8 +162,8 @@ fn what_an_agent_asks_counts_for_that_agent_alone() {
         another's: opencode (11) → what may not be read: unknown
         none: opencode (11) → what may not be read: unknown
         its own, after another's and one without: opencode (11) → nobody: ask question; closed in: [[11]]
-        at a terminal: opencode (11) → whoever answers (somebody may still answer at the terminal /dev/pts/3): ask question
-        at a server of its own: opencode (11) → whoever answers (somebody may still answer by way of 127.0.0.1:4096): ask question
+        at a terminal: opencode (11) → somebody who answers (somebody may still answer at the terminal /dev/pts/3): ask question
+        at a server of its own: opencode (11) → somebody who answers (somebody may still answer by way of 127.0.0.1:4096): ask question
     "#]].assert_eq(&all_shapes(vec![
         ("its own", look(agent(), &[record(11, &asks)])),
         ("another's", look(agent(), &[record(12, &asks)])),
@@ -209,15 +209,15 @@ fn what_is_around_the_tree_is_closed_in_only_if_all_that_it_waits_for_is_in_sigh
     let unseen = |process| Process { has_unseen: true, ..process };
     let listens = || socket(watches(host(), &[3, 6], TimeLimit::Never), 6, 80);
     expect![[r#"
-        a read: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever uses it: signal
-        a loop: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever uses it: signal
-        a loop that has a timer: one (11) → two (20), which has a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever uses it: signal; two (20) is Alive: has a timer
-        a loop that was given a time: one (11) → two (20), which has a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever uses it: signal; two (20) is Alive: has a timer
-        a loop that may have a timer: one (11) → two (20), which has an event loop of its own, and perhaps a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever uses it: signal; two (20) is Alive: has an event loop of its own, and perhaps a timer
-        a loop that listens: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever calls on it: socket 127.0.0.1:80; two (20) → whoever uses it: signal
-        a loop that shares something: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown; two (20) → whoever uses it: signal
-        a read of who shares something: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown; two (20) → whoever uses it: signal
-        a loop whose descriptors may not be read: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown; two (20) → whoever uses it: signal
+        a read: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → somebody who uses it: signal
+        a loop: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → somebody who uses it: signal
+        a loop that has a timer: one (11) → two (20), which has a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → somebody who uses it: signal; two (20) is Alive: has a timer
+        a loop that was given a time: one (11) → two (20), which has a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → somebody who uses it: signal; two (20) is Alive: has a timer
+        a loop that may have a timer: one (11) → two (20), which has an event loop of its own, and perhaps a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → somebody who uses it: signal; two (20) is Alive: has an event loop of its own, and perhaps a timer
+        a loop that listens: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → a client that connects: socket 127.0.0.1:80; two (20) → somebody who uses it: signal
+        a loop that shares something: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown; two (20) → somebody who uses it: signal
+        a read of who shares something: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown; two (20) → somebody who uses it: signal
+        a loop whose descriptors may not be read: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown; two (20) → somebody who uses it: signal
         a loop inside: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; closed in: [[11, 20]]
     "#]].assert_eq(&all_shapes(vec![
         ("a read", beside(reads(host(), 3))),
@@ -244,7 +244,7 @@ fn who_looks_at_what_it_has_started_passes_its_output_on() {
     let master = || has(awaits(process(900, 20, "rehang")), 5, Mode::Both, Object::Master { index: 3 });
     expect![[r#"
         whoever runs it reads it: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; closed in: [[11, 20]]
-        it is somebody else's: one (11) → two (20): pipe its standard input; two (20) → rehang (900), which looks: pipe descriptor 3; two (20) → whoever uses it: signal
+        it is somebody else's: one (11) → two (20): pipe its standard input; two (20) → rehang (900), which looks: pipe descriptor 3; two (20) → somebody who uses it: signal
         a terminal of its own: one (11) → rehang (900), which looks: terminal /dev/pts/3
     "#]].assert_eq(&all_shapes(vec![
         ("whoever runs it reads it", look(cat())),
@@ -259,12 +259,12 @@ fn a_traced_process_waits_for_its_tracer() {
     let traced = |tracer| Process { state: State::Traced, tracer, ..one() };
     let gdb = || awaits(process(20, 1, "gdb"));
     expect![[r#"
-        no tracer in sight: one (11) → whoever traces it: signal
-        no tracer: one (11) → whoever traces it: signal
-        a tracer: one (11) → gdb (20), which has no child left to wait for: signal; gdb (20) → whoever uses it: signal; gdb (20) is Alive: has no child left to wait for
+        no tracer in sight: one (11) → its tracer: signal
+        no tracer: one (11) → its tracer: signal
+        a tracer: one (11) → gdb (20), which has no child left to wait for: signal; gdb (20) → somebody who uses it: signal; gdb (20) is Alive: has no child left to wait for
         the first process: one (11) → process 1, which is not in sight: signal
         this look: one (11) → a process that is gone (900), which looks: signal
-        stopped: one (11) → whoever continues it: signal
+        stopped: one (11) → somebody who continues it: signal
         ended: one (11) is Dead: has ended
     "#]].assert_eq(&all_shapes(vec![
         ("no tracer in sight", Look::of(vec![traced(0)])),
@@ -336,12 +336,12 @@ fn other_threads_end_a_futex_wait_unless_it_is_shared_or_has_a_limit() {
         a time from now: one (11) is Alive: has a timer
         a year from now: one (11) → itself: thread; closed in: [[11]]
         unknown: one (11) → what may not be read: thread
-        shared: one (11) → whoever shares its memory: thread
+        shared: one (11) → a process that shares its memory: thread
         the end of a thread of its own: one (11) → itself: thread; closed in: [[11]]
-        not a thread of its own: one (11) → whoever shares its memory: thread
+        not a thread of its own: one (11) → a process that shares its memory: thread
         a word above 2 in another namespace: one (11) → itself: thread; closed in: [[11]]
-        a word of a lock in another namespace: one (11) → whoever shares its memory: thread
-        signals are handled: one (11) → itself: thread; one (11) → whoever sends it a signal: signal
+        a word of a lock in another namespace: one (11) → a process that shares its memory: thread
+        signals are handled: one (11) → itself: thread; one (11) → a process that sends it a signal: signal
         signals are handled, and it reads: one (11) → itself: thread; one (11) → what may not be read: unknown
     "#]]
     .assert_eq(&all_shapes(vec![
@@ -369,14 +369,14 @@ fn time_makes_a_process_alive_if_it_ends() {
     let again = sleeps(TimeLimit::LeftMs(5)).later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += 1);
     expect![[r#"
         a sleep: one (11) is Alive: sleeps for a time
-        a sleep of a year: one (11) → whoever ends it: time
+        a sleep of a year: one (11) → somebody who ends it: time
         again and again: one (11) is Alive: looks again and again
         a loop's limit: one (11) is Alive: has a timer
         a loop's limit of a year: closed in: [[11]]
         a loop's limit from now: one (11) is Alive: has a timer
         a loop's limit of a year from now: closed in: [[11]]
         a loop without a limit: closed in: [[11]]
-        a poll of nothing: one (11) → whoever ends it: time
+        a poll of nothing: one (11) → somebody who ends it: time
         a poll of nothing for a time: one (11) is Alive: sleeps for a time
     "#]]
     .assert_eq(&all_shapes(vec![
@@ -404,17 +404,17 @@ fn the_other_calls_lead_outside_or_to_nobody() {
     let ioctl = tty(one(), 0, 1);
     let ioctl = calls(ioctl, "ioctl", Does::Ioctl { fd: 0, request: 0x5409 }, TimeLimit::Unknown);
     expect![[r#"
-        a signal: one (11) → whoever ends it: signal
-        a signal that it handles: one (11) → whoever sends it a signal: signal
-        a handler of faults alone: one (11) → whoever ends it: signal
-        a FIFO: one (11) → whoever opens it: FIFO
+        a signal: one (11) → somebody who ends it: signal
+        a signal that it handles: one (11) → a process that sends it a signal: signal
+        a handler of faults alone: one (11) → somebody who ends it: signal
+        a FIFO: one (11) → a process that opens it: FIFO
         a file: one (11) is Alive: opens a file
-        a lock of nobody in sight: one (11) → whoever holds it, who is not in sight: lock /f
-        a lock of another: one (11) → two (20), which has no child left to wait for: lock /f; two (20) → whoever uses it: signal; two (20) is Alive: has no child left to wait for
+        a lock of nobody in sight: one (11) → its holder, which is not in sight: lock /f
+        a lock of another: one (11) → two (20), which has no child left to wait for: lock /f; two (20) → somebody who uses it: signal; two (20) is Alive: has no child left to wait for
         a lock of its own: one (11) → itself: lock /f; closed in: [[11]]
         what is hidden: one (11) → what the kernel does not tell: unknown
-        a terminal's request: one (11) → whoever has the other side: terminal /dev/pts/3
-        output: one (11) → whoever has the other end, who is not in sight: pipe its standard output
+        a terminal's request: one (11) → the program on its other side: terminal /dev/pts/3
+        output: one (11) → the holder of the other end, which is not in sight: pipe its standard output
     "#]].assert_eq(&all_shapes(vec![
         ("a signal", look(Does::Signal)),
         ("a signal that it handles", caught(1 << 14)),
