@@ -12,7 +12,7 @@ use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
-use rehang_evidence::Diagnosis;
+use rehang_evidence::{Diagnosis, Verdict};
 use rehang_hangs::Signature;
 use rehang_words::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
@@ -39,6 +39,8 @@ pub(super) struct Process {
     moved: VTime,
     /// When a look last found something that may be at work.
     worked: VTime,
+    /// When a look last found that it computes or moves data.
+    computed: VTime,
     /// When a look was last taken.
     looked: VTime,
     /// A look is under way that decides whether silence ends the run.
@@ -138,6 +140,7 @@ impl Process {
             running: false,
             moved: VTime::ZERO,
             worked: VTime::ZERO,
+            computed: VTime::ZERO,
             looked: VTime::ZERO,
             looking: false,
             read: VTime::ZERO,
@@ -210,9 +213,11 @@ impl Process {
             });
         }
         Some(match () {
-            // a process that still speaks is not lingering, until it has said nothing new for long
+            // a process that still speaks is not lingering, until it has said nothing new for long; nor is one that works:
+            // Claude Code says a result before the work that it has put into the background is done
             () if self.result.is_some() => {
-                let at = (self.read + LINGER).max(self.moved + LINGER).min(self.moved + self.times.quiet);
+                let said = (self.read.max(self.moved) + LINGER).min(self.moved + self.times.quiet);
+                let at = said.max(self.computed + LINGER).min(self.moved + self.times.at_work);
                 (at, Plan::End(Why::Lingers))
             }
             () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin(MUTE)),
@@ -415,6 +420,7 @@ impl Strategy for Process {
             Seen::StdinIsTheCallers => self.closed_stdin = true,
             Seen::Started { .. } => {
                 (self.running, self.moved, self.worked, self.looked, self.read) = (true, now, now, now, now);
+                self.computed = now;
                 self.standing.moved(now);
             }
             Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
@@ -429,6 +435,9 @@ impl Strategy for Process {
             }
             Seen::Looked(diagnosis) if self.running => {
                 (self.looked, self.looking) = (now, false);
+                if diagnosis.verdict == Verdict::Working {
+                    self.computed = now;
+                }
                 if may_work(diagnosis) {
                     self.worked = now;
                 }
@@ -468,6 +477,7 @@ impl Strategy for Process {
             running,
             moved,
             worked,
+            computed,
             looked,
             looking,
             read,
@@ -494,6 +504,7 @@ impl Strategy for Process {
             canon
                 .age(*moved, times.at_work.max(times.quiet).max(LINGER))
                 .age(*worked, times.quiet)
+                .age(*computed, LINGER)
                 .age(*looked, Span::ms(1))
                 .age(*read, LINGER);
         }

@@ -126,7 +126,11 @@ impl Found<'_, '_> {
                 ),
             },
             On::Open { path, fifo: true } => {
-                self.add(To::Outside("a process that opens it".to_owned()), Over::Fifo, path.clone().unwrap_or_default());
+                self.add(
+                    To::Outside("a process that opens it".to_owned()),
+                    Over::Fifo,
+                    path.clone().unwrap_or_default(),
+                );
             }
             On::Open { .. } => self.alive("opens a file"),
             On::Connect(fd) => {
