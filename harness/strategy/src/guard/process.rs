@@ -12,7 +12,7 @@ use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
-use rehang_evidence::{Diagnosis, Verdict};
+use rehang_evidence::Diagnosis;
 use rehang_hangs::Signature;
 use rehang_words::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
@@ -39,8 +39,8 @@ pub(super) struct Process {
     moved: VTime,
     /// When a look last found something that may be at work.
     worked: VTime,
-    /// When a look last found that it computes or moves data.
-    computed: VTime,
+    /// The same, of something that is no wait for the next request of its host.
+    busy: VTime,
     /// When a look was last taken.
     looked: VTime,
     /// A look is under way that decides whether silence ends the run.
@@ -140,7 +140,7 @@ impl Process {
             running: false,
             moved: VTime::ZERO,
             worked: VTime::ZERO,
-            computed: VTime::ZERO,
+            busy: VTime::ZERO,
             looked: VTime::ZERO,
             looking: false,
             read: VTime::ZERO,
@@ -217,7 +217,7 @@ impl Process {
             // Claude Code says a result before the work that it has put into the background is done
             () if self.result.is_some() => {
                 let said = (self.read.max(self.moved) + LINGER).min(self.moved + self.times.quiet);
-                let at = said.max(self.computed + LINGER).min(self.moved + self.times.at_work);
+                let at = said.max(self.busy + LINGER).min(self.moved + self.times.at_work);
                 (at, Plan::End(Why::Lingers))
             }
             () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin(MUTE)),
@@ -420,7 +420,7 @@ impl Strategy for Process {
             Seen::StdinIsTheCallers => self.closed_stdin = true,
             Seen::Started { .. } => {
                 (self.running, self.moved, self.worked, self.looked, self.read) = (true, now, now, now, now);
-                self.computed = now;
+                self.busy = now;
                 self.standing.moved(now);
             }
             Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
@@ -435,11 +435,11 @@ impl Strategy for Process {
             }
             Seen::Looked(diagnosis) if self.running => {
                 (self.looked, self.looking) = (now, false);
-                if diagnosis.verdict == Verdict::Working {
-                    self.computed = now;
-                }
                 if may_work(diagnosis) {
                     self.worked = now;
+                    if ![Signature::BetweenTurns, Signature::Serves].contains(&diagnosis.signature) {
+                        self.busy = now;
+                    }
                 }
                 if self.ending.is_none() && self.exit.is_none() {
                     self.found(now, diagnosis, acts);
@@ -477,7 +477,7 @@ impl Strategy for Process {
             running,
             moved,
             worked,
-            computed,
+            busy,
             looked,
             looking,
             read,
@@ -504,7 +504,7 @@ impl Strategy for Process {
             canon
                 .age(*moved, times.at_work.max(times.quiet).max(LINGER))
                 .age(*worked, times.quiet)
-                .age(*computed, LINGER)
+                .age(*busy, LINGER)
                 .age(*looked, Span::ms(1))
                 .age(*read, LINGER);
         }

@@ -291,6 +291,25 @@ fn a_stdin_that_nobody_writes_to_is_closed_where_the_agent_waits_for_it() {
 }
 
 #[test]
+fn a_run_that_works_after_its_result_is_not_lingering() {
+    let mut bench = process(Terminal::Null);
+    bench.out(RESULT);
+    assert_eq!(quiet(&mut bench, Span::hours(1).as_ms(), Verdict::Working), []);
+    let mut timer = process(Terminal::Null);
+    timer.out(RESULT);
+    assert_eq!(quiet(&mut timer, Span::hours(1).as_ms(), Verdict::Waiting), []);
+    // a session between two turns
+    let mut serves = process(Terminal::Null);
+    serves.out(RESULT);
+    let look = Diagnosis { verdict: Verdict::Waiting, ..diagnosis(&looked(Signature::Serves, true, Sure::Guess)) };
+    let acts = finds(&mut serves, LINGER.as_ms(), &Seen::Looked(Box::new(look)));
+    assert_eq!(deeds(&acts), words(&[(LINGER, "TERM tree")]));
+    let mut idle = process(Terminal::Null);
+    idle.out(RESULT);
+    assert_eq!(quiet(&mut idle, LINGER.as_ms(), Verdict::Ended), words(&[(LINGER, "TERM tree")]));
+}
+
+#[test]
 fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
     let mut bench = process(Terminal::Pipe);
     bench.out(RESULT);

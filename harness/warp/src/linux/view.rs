@@ -16,8 +16,6 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The option of `prctl`. The kernel's own are small numbers, or two letters in the upper half.
-pub const VIEW: u32 = 0x7265_6877;
 /// The most jumps that are shown.
 const JUMPS: usize = 4_096;
 
