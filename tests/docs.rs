@@ -1,6 +1,8 @@
 //! README and book: short enough, every link in them has its target, every scenario in them is one, and every signature
 //! of a diagnosis is explained.
 
+mod claims;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
