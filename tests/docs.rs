@@ -1,5 +1,7 @@
 //! README and book: short enough, every link in them has its target, every scenario in them is one.
 
+mod claims;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
