@@ -317,7 +317,8 @@ fn what_is_seen_planned_and_done_is_told() {
     assert_eq!(names, ["sh", "cat"]);
     let waits = look["waits"].as_array().expect("a list");
     assert!(waits[0]["over"] == "child" && waits[1]["which"] == "its standard input", "{waits:#?}");
-    let plan = all.iter().rfind(|event| event["cause"] == "stdin-open" && event["event"] == "plan").expect("a plan");
+    let before = all[..first("act")].iter();
+    let plan = before.rev().find(|event| event["event"] == "plan" && event["cause"] == "stdin-open").expect("a plan");
     let ms = |key: &str| plan[key].as_u64().expect("a time");
     let act = &all[first("act")];
     // half a minute of the strategy's clock if this process, which holds the stdin, was seen to wait for the command alone
