@@ -22,8 +22,6 @@ const WINDOW: Duration = Duration::from_secs(1);
 const FIRST: Duration = Duration::from_secs(1);
 /// The most processes that one look asks about, the oldest first.
 const MOST: usize = 32;
-/// The kernel counts the ages of connections and stops in ticks of at most this (CONFIG_HZ is 100 at least).
-const TICK: Duration = Duration::from_millis(10);
 
 /// Processes beside the tree that `rehang why` takes for its watchdogs. Those of this machine are on the real clock.
 const WATCHERS: [&str; 9] = ["sleep", "timeout", "gtimeout", "busybox", "sh", "bash", "dash", "zsh", "ksh"];
@@ -161,8 +159,9 @@ impl Oracle {
 
     /// The tree as the tracer knows it.
     fn time(&self, look: &Look) -> VirtualTime {
+        let boot_ns = self.boot_ns;
         let on_boot_clock =
-            |at: Duration| self.boot_ns.saturating_add(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
+            move |at: Duration| boot_ns.saturating_add(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
         let process = |process: &rehang_warp::Process| {
             let traced = TracedProcess { began_ns: on_boot_clock(process.born), has_alarm: process.alarm.is_some() };
             (process.pid, traced)
@@ -177,10 +176,8 @@ impl Oracle {
             processes: look.processes.iter().map(process).collect(),
             threads: look.threads.iter().map(thread).collect(),
             timerfds: look.timerfds.clone(),
-            // the youngest that it can be: what is called hung must be so at that age
-            age: Arc::new(move |ago| {
-                let then = Instant::now().checked_sub(ago).and_then(|then| then.checked_add(TICK));
-                now.saturating_sub(then.map_or(Duration::ZERO, |then| jumps.at(then)))
+            age: VirtualTime::youngest(on_boot_clock(now), move |ago| {
+                on_boot_clock(Instant::now().checked_sub(ago).map_or(Duration::ZERO, |then| jumps.at(then)))
             }),
         }
     }

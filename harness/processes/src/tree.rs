@@ -83,17 +83,6 @@ pub fn holders(of: &[Below], files: &BTreeSet<PathBuf>) -> Vec<Below> {
     of.iter().filter(|process| holds(process.pid)).cloned().collect()
 }
 
-/// The processes above this one, the parent first.
-pub fn above() -> Vec<i32> {
-    let mut all = Vec::new();
-    let mut at = std::process::id().cast_signed();
-    while let Some((_, found)) = read(at).filter(|(_, found)| found.parent > 0 && !all.contains(&found.parent)) {
-        at = found.parent;
-        all.push(at);
-    }
-    all
-}
-
 /// Sends a signal to each of them that is still the process that was looked at.
 pub fn signal(all: &[Below], signal: Signal) {
     for process in all {

@@ -14,6 +14,7 @@ mod question;
 mod terminal;
 pub mod text;
 pub mod time;
+pub mod tracer;
 mod ways;
 
 pub use blocked_on::BlockedOn;

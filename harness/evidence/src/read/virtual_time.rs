@@ -5,7 +5,7 @@
 //! Ages of connections and stops are known to a tick only. Other processes are as they are, on the real clock.
 
 use crate::data::{Call, Pid, Process, Snapshot, State, Thread, TimeLimit};
-use serde::Deserialize;
+use rehang_words::tracer::{VIEW, View, ViewOfProcess, ViewOfThread};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,11 @@ pub struct VirtualTime {
     /// The timerfds: the virtual time left if it is armed, by the interval in seconds that their fdinfo shows.
     pub timerfds: BTreeMap<u64, Option<Duration>>,
     /// Converts an age in real time to one in virtual time.
-    pub age: Arc<dyn Fn(Duration) -> Duration + Send + Sync>,
+    pub age: Age,
 }
+
+/// Converts an age in real time to one in virtual time.
+pub type Age = Arc<dyn Fn(Duration) -> Duration + Send + Sync>;
 
 /// A process of a tracer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,47 +57,17 @@ impl std::fmt::Debug for VirtualTime {
     }
 }
 
-/// The option of `prctl` by which a program asks the tracer in whose virtual time it runs for what that knows of its tree
-/// (`VIEW` of the crate rehang-warp, with the form of the answer).
-const VIEW: libc::c_int = 0x7265_6877;
 /// The longest answer that is read, in bytes.
 const LONGEST: usize = 64 << 20;
 /// The kernel counts the ages of connections and stops in ticks of at most this (CONFIG_HZ is 100 at least).
 const TICK: Duration = Duration::from_millis(10);
-
-/// The tracer's answer. All times are in nanoseconds.
-#[derive(Deserialize)]
-struct View {
-    now: u64,
-    processes: Vec<ViewOfProcess>,
-    threads: Vec<ViewOfThread>,
-    timerfds: Vec<(u64, Option<u64>)>,
-    /// How long ago in real time the clock jumped, and to which instant; the last jump first.
-    jumps: Vec<(u64, u64)>,
-    before: u64,
-}
-
-#[derive(Deserialize)]
-struct ViewOfProcess {
-    pid: Pid,
-    began: u64,
-    has_alarm: bool,
-}
-
-#[derive(Deserialize)]
-struct ViewOfThread {
-    tid: Pid,
-    call: Option<(i64, [u64; 6])>,
-    left: Option<u64>,
-    is_stopped: bool,
-}
 
 /// What the tracer says; `None` without one.
 fn ask() -> Option<View> {
     let mut text = vec![0_u8; 1 << 16];
     loop {
         // SAFETY: the tracer writes at most so many bytes; the kernel alone knows no such option and touches nothing
-        let length = unsafe { libc::prctl(VIEW, text.as_mut_ptr(), text.len(), 0, 0) };
+        let length = unsafe { libc::prctl(VIEW as libc::c_int, text.as_mut_ptr(), text.len(), 0, 0) };
         let length = usize::try_from(length).ok().filter(|length| (1..=LONGEST).contains(length))?;
         if length <= text.len() {
             return serde_json::from_slice(&text[..length]).ok();
@@ -108,7 +81,6 @@ impl VirtualTime {
     /// The virtual time that this process itself runs in with the processes that it looks at; `None` if it runs in real time.
     pub(super) fn of_this_process() -> Option<VirtualTime> {
         let View { now, processes, threads, timerfds, jumps, before } = ask()?;
-        let processes = processes.into_iter();
         let process = |one: ViewOfProcess| (one.pid, TracedProcess { began_ns: one.began, has_alarm: one.has_alarm });
         let thread = |one: ViewOfThread| {
             let left = one.left.map(Duration::from_nanos);
@@ -117,16 +89,21 @@ impl VirtualTime {
         let timerfd = |(tag, left): (u64, Option<u64>)| (tag, left.map(Duration::from_nanos));
         Some(VirtualTime {
             now_ns: now,
-            processes: processes.map(process).collect(),
+            processes: processes.into_iter().map(process).collect(),
             threads: threads.into_iter().map(thread).collect(),
             timerfds: timerfds.into_iter().map(timerfd).collect(),
-            // the youngest that it can be: what is called hung must be so at that age
-            age: Arc::new(move |ago| {
-                let ago = u64::try_from(ago.saturating_sub(TICK).as_nanos()).unwrap_or(u64::MAX);
+            age: VirtualTime::youngest(now, move |ago| {
+                let ago = u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX);
                 let jump = jumps.get(jumps.partition_point(|(jumped, _)| *jumped < ago));
-                Duration::from_nanos(now.saturating_sub(jump.map_or(before, |(_, at)| *at)))
+                jump.map_or(before, |(_, at)| *at)
             }),
         })
+    }
+
+    /// Converts an age to the youngest that it can be: what is called hung must be so at that age. `clock_at` has what the
+    /// clock of [`VirtualTime::now_ns`] showed so long ago in real time.
+    pub fn youngest(now_ns: u64, clock_at: impl Fn(Duration) -> u64 + Send + Sync + 'static) -> Age {
+        Arc::new(move |ago| Duration::from_nanos(now_ns.saturating_sub(clock_at(ago.saturating_sub(TICK)))))
     }
 
     /// The call that a thread waits in.

@@ -20,8 +20,8 @@ const TIMEOUTS: [&str; 3] = ["timeout", "busybox", "gtimeout"];
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "watchdog"];
 
 /// Whether an alarm is armed on this machine: the timer of an alarm calls `it_real_fn`, and the list of all timers does not
-/// say whose it is (kernel/time/timer_list.c since Linux 4.11). `traced` is how many a tracer keeps of a tree that runs in virtual time: the
-/// kernel has none of these, and its list is of other processes.
+/// say whose it is (kernel/time/timer_list.c since Linux 4.11). `traced` is how many a tracer keeps of a tree that runs in
+/// virtual time: the kernel has none of these, and its list is of other processes.
 pub fn alarms(all: &All, traced: Option<usize>) -> Alarms {
     let of_kernel = || {
         let list = file::text("/proc/timer_list").ok().filter(|list| list.contains("active timers"))?;

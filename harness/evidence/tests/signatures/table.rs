@@ -44,7 +44,7 @@ const TABLE: [(Mechanism, Shows); 46] = [
         Waits("agent-at-a-terminal", "the same; the terminal's mode tells only who knows what it should be"),
     ),
     (Mechanism::T6, Hang("tty-unread", "slow-reader")),
-    (Mechanism::T7, Waits("model-keeps-alive", "what prints is at work; the connection behind it shows M2")),
+    (Mechanism::T7, Waits("model-keeps-alive", "a process that prints counts as working; its connection shows M2")),
     (Mechanism::E8, Hang("peer-silent", "server-idles")),
     (Mechanism::E9, Hang("tool-of-which-nothing-runs", "tool-sleeps")),
     (Mechanism::M5, Waits("retry", "it will try again, and says so")),

@@ -324,7 +324,7 @@ impl Tracer<'_> {
                 self.note(tid, Limit::Traces);
                 self.answer(tid, regs, -i64::from(EPERM));
             }
-            libc::SYS_prctl if regs.argument(0) as u32 == super::filter::VIEW => self.answer_view(tid, regs),
+            libc::SYS_prctl if regs.argument(0) as u32 == rehang_words::tracer::VIEW => self.answer_view(tid, regs),
             // the tracer reads its memory
             libc::SYS_prctl => self.answer(tid, regs, 0),
             libc::SYS_getrandom => self.answer_random(tid, regs),

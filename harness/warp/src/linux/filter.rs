@@ -5,6 +5,7 @@
 
 use super::x86_64::regs::{AUDIT_ARCH, X32_BIT};
 use libc::*;
+use rehang_words::tracer::VIEW;
 
 /// When a system call stops.
 #[derive(Clone, Copy)]
@@ -44,10 +45,6 @@ pub const SEND_LIMITS: [u64; 2] = [21, 67];
 pub const SYS_FUTEX_WAIT: c_long = 455;
 /// `io_pgetevents` of <asm/unistd_64.h>; libc does not name it here.
 pub const SYS_IO_PGETEVENTS: c_long = 333;
-
-/// The option of `prctl` by which a program asks for the tracer's view. The kernel's own are small numbers, or two letters in
-/// the upper half.
-pub const VIEW: u32 = 0x7265_6877;
 
 const TABLE: &[(c_long, When)] = &[
     (SYS_futex, Futex),

@@ -1,9 +1,7 @@
 //! What the tracer knows of its tree, for a program of the tree that asks.
 //!
 //! `/proc` shows the tree as the tracer holds it: a thread that sleeps is in a stop of the tracer, and waits have no time
-//! limit. A program that reads `/proc`, as `rehang why` and `rehang supervise` do, calls `prctl(VIEW, buffer, length)`: the
-//! answer is the length of a text in JSON, which is written into the buffer if it is long enough. Without a tracer, and under
-//! any other one, the kernel returns EINVAL.
+//! limit. A program that reads `/proc`, as `rehang why` and `rehang supervise` do, asks for a [`View`].
 //!
 //! Invariant: processes and threads have the numbers that the asking program sees; those that it cannot see are left out.
 
@@ -12,41 +10,12 @@ use super::x86_64::regs::Regs;
 use super::{procfs, sys};
 use crate::{Jumps, Process, Thread};
 use libc::EFAULT;
-use serde::Serialize;
+use rehang_words::tracer::{View, ViewOfProcess, ViewOfThread};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The most jumps that are shown.
 const JUMPS: usize = 4_096;
-
-/// The tree at an instant. Times are in ns; instants are counted since boot, as processes' births are.
-#[derive(Serialize)]
-struct View {
-    now: u64,
-    processes: Vec<ViewOfProcess>,
-    threads: Vec<ViewOfThread>,
-    /// The interval in seconds that `/proc/PID/fdinfo/FD` shows for a timerfd, and the time left if it is armed.
-    timerfds: Vec<(u64, Option<u64>)>,
-    /// How long ago in real time the clock jumped, and to which instant; the last jump first.
-    jumps: Vec<(u64, u64)>,
-    /// What the clock showed before these.
-    before: u64,
-}
-
-#[derive(Serialize)]
-struct ViewOfProcess {
-    pid: i32,
-    began: u64,
-    has_alarm: bool,
-}
-
-#[derive(Serialize)]
-struct ViewOfThread {
-    tid: i32,
-    call: Option<(i64, [u64; 6])>,
-    left: Option<u64>,
-    is_stopped: bool,
-}
 
 impl Tracer<'_> {
     /// `prctl(VIEW, buffer, length)`.
