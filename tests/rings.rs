@@ -27,7 +27,7 @@ const LINES: [(&str, usize); 30] = [
     ("accept", 2_464),
     ("actors", 1_897),
     ("agents", 1_955),
-    ("cli", 8_969),
+    ("cli", 9_027),
     ("conform", 2_503),
     ("drift", 1_749),
     ("evidence", 19_867),

@@ -10,6 +10,7 @@ use crate::releases::said;
 use clap::{Args, ValueEnum};
 use rehang_agents::{Version, Wanted};
 use rehang_runner::binaries::{fakes, own_binary};
+use rehang_live::Virtual;
 use rehang_scenario::Terminal;
 use rehang_scenario::text::counted;
 use rehang_upstream::agents;
@@ -18,7 +19,7 @@ use rehang_upstream::error::UpstreamError;
 use rehang_upstream::memory::Gate;
 use rehang_upstream::plan::{self, Cell};
 use rehang_upstream::row::{Row, Verdict, is_hang};
-use rehang_upstream::runner::Runner;
+use rehang_upstream::runner::{Runner, Stop};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -71,6 +72,14 @@ pub struct Bisect {
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
 }
+
+/// How long an end of the search is watched, once, that has no end within the default horizon; longer than the limits of the
+/// agents that have one (`docs/releases.md`).
+const PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
+/// How long threads sleep meanwhile that only wake up now and then.
+const TICKERS_SLEEP: Duration = Duration::from_secs(10);
+/// The outcome of a run that was alive at its horizon.
+const NO_END: &str = "no-end";
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -133,7 +142,13 @@ impl Bisect {
         let mut looks = Looks { runner, cells: &cells, rows: vec![None; cells.len()], format: self.format, out };
         let good_first = self.good < self.bad;
         let last = cells.len().saturating_sub(1);
-        let ends = [looks.at(0)?, looks.at(last)?];
+        let mut ends = [looks.at(0)?, looks.at(last)?];
+        if self.clock.until.is_none()
+            && let Some(horizon) = looks.longest_limit(&ends)?
+        {
+            looks.watch_for(horizon)?;
+            ends = [looks.at(0)?, looks.at(last)?];
+        }
         if let Some(why) = unfit(&ends) {
             return looks.none(&ends, &why);
         }
@@ -154,6 +169,11 @@ impl Bisect {
             }
         }
     }
+}
+
+/// Whether a release ran and came to an end.
+fn ends_by_itself(row: &Row) -> bool {
+    row.outcome.as_deref().is_some_and(|outcome| !is_hang(outcome) && outcome != "undecided")
 }
 
 /// Why there is nothing to search for between two ends.
@@ -199,16 +219,21 @@ struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    fn at(&mut self, at: usize) -> Result<Row, CommandError> {
-        use rehang_upstream::runner::Stop;
+    /// Runs a release, and prints nothing.
+    fn row(&self, at: usize) -> Result<Row, CommandError> {
         let Some(cell) = self.cells.get(at) else { return Err(CommandError::Fault("no such release".to_owned())) };
         let bar = Install::new();
         let row = self.runner.cell(cell, &Gate::of_this_machine(), &bar);
         bar.clear();
-        let row = row.map_err(|stop| match stop {
+        row.map_err(|stop| match stop {
             Stop::Machine(why) => CommandError::Usage(why),
             Stop::Fault(why) => CommandError::Fault(why),
-        })?;
+        })
+    }
+
+    /// Runs a release, prints its row and keeps it.
+    fn at(&mut self, at: usize) -> Result<Row, CommandError> {
+        let row = self.row(at)?;
         match self.format {
             Format::Human => {
                 let runs = if row.runs > 1 { format!(" ({} runs)", row.runs) } else { String::new() };
@@ -220,6 +245,38 @@ impl Looks<'_> {
         self.out.flush()?;
         self.rows[at] = Some(row.clone());
         Ok(row)
+    }
+
+    /// The horizon for all releases, if an end that does not end within the default one does so later: a quarter more than
+    /// it took. Threads that only wake up now and then are let sleep for that look, so that two hours are soon over.
+    fn longest_limit(&mut self, ends: &[Row; 2]) -> Result<Option<Duration>, CommandError> {
+        let Some(usual) = self.runner.in_virtual_time else { return Ok(None) };
+        let has_no_end = |row: &Row| row.outcome.as_deref() == Some(NO_END);
+        let mut longest = None;
+        for (at, _) in [0, self.cells.len() - 1].into_iter().zip(ends).filter(|(_, row)| has_no_end(row)) {
+            let patient = Virtual { until: PATIENCE, skip_tickers: Some(TICKERS_SLEEP), ..usual };
+            self.runner.in_virtual_time = Some(patient);
+            let row = self.row(at)?;
+            if ends_by_itself(&row)
+                && let Some(time) = &row.virtual_time
+            {
+                longest = longest.max(Some(Duration::from_secs_f64(time.seconds * 1.25)));
+            }
+        }
+        self.runner.in_virtual_time = Some(usual);
+        Ok(longest)
+    }
+
+    /// Watches releases for so long from now on.
+    fn watch_for(&mut self, horizon: Duration) -> Result<(), CommandError> {
+        if let Some(settings) = &mut self.runner.in_virtual_time {
+            settings.until = horizon;
+        }
+        if self.format == Format::Human {
+            let span = rehang_scenario::text::duration(u64::try_from(horizon.as_millis()).unwrap_or(u64::MAX));
+            writeln!(self.out, "an end has a limit of its own: each release is watched for {span}")?;
+        }
+        Ok(())
     }
 
     fn none(&mut self, ends: &[Row; 2], why: &str) -> Result<Code, CommandError> {

@@ -13,7 +13,8 @@ pub struct ClockArgs {
     /// right to trace processes.
     #[arg(long, value_enum, default_value_t = Clock::Virtual)]
     pub clock: Clock,
-    /// In virtual time: how much of it a cell has from its start [default: 24h; of `bisect`, the deadline on the wall clock].
+    /// In virtual time: how much of it a cell has from its start [default: 24h; of `bisect`, the deadline on the wall clock, or
+    /// more if an end of the search ends by itself within two hours].
     #[arg(long, value_name = "SPAN", value_parser = super::span)]
     pub until: Option<Span>,
     /// In virtual time: how much real time a cell may take; after that it is undecided [default: 5m].

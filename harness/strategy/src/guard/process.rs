@@ -23,7 +23,7 @@ pub(super) const MUTE: Span = Span::secs(60);
 pub(super) const LINGER: Span = Span::secs(300);
 /// The time from each step of ending a process to the next.
 pub(super) const STEP: Span = Span::secs(30);
-const MUTE_TEXT: &str = "the agent says nothing, and its stdin is open though nobody writes to it";
+const MUTE_TEXT: &str = "there is no output, and stdin is open though nobody writes to it";
 const HELD_TEXT: &str = "the process is over, and somebody else holds its pipe";
 const FAILED_TEXT: &str = "the agent's result is an error that says nothing";
 const CUT_TEXT: &str = "the agent's last message is cut";
