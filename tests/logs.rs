@@ -13,7 +13,7 @@ use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::select::Selection;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Scenario, Stage};
+use rehang_scenario::{OutcomeKind, Scenario, Stage};
 use rehang_trace::ndjson;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ fn shown(name: &str) -> &'static str {
 
 fn outcome(row: &Row) -> String {
     match &row.blocked_on {
-        Some(on) if row.outcome == "hung" => format!("hung on {on}"),
-        _ => row.outcome.clone(),
+        Some(on) if row.outcome == OutcomeKind::Hung => format!("hung on {on}"),
+        _ => row.outcome.to_string(),
     }
 }
 
@@ -97,7 +97,7 @@ fn recordings(pool: &Pool, folder: &str) -> Result<(), Failed> {
         let answer: unit::Answer = pool.submit(&unit).map_err(|e| e.to_string())?;
         for cell in &answer.cells {
             let row = cell.row.as_ref().ok_or_else(|| cell.fault.clone().unwrap_or_default())?;
-            let proved = row.outcome != "hung" || matches!(row.proof.as_deref(), Some("deadlock" | "lasso"));
+            let proved = row.outcome != OutcomeKind::Hung || row.proof.is_some();
             if cell.differs.is_some() || outcome(row) != expected || !proved {
                 wrong.push(format!("{name} in lockstep: {} {:?}", outcome(row), cell.differs));
             }
@@ -180,7 +180,10 @@ fn round_trip() -> Result<(), Failed> {
                 silent += 1;
                 continue;
             }
-            if row.outcome == "hung" && OF_PROCESSES.contains(&on) && again.starts_with("hung") && again != outcome(row)
+            if row.outcome == OutcomeKind::Hung
+                && OF_PROCESSES.contains(&on)
+                && again.starts_with("hung")
+                && again != outcome(row)
             {
                 of_processes += 1;
                 continue;

@@ -13,7 +13,9 @@ use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::unit::{Answer, CellAnswer, Unit, Wanted, run};
 use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Expect, Fault, ModelDoes, Scenario, Span, Stage, VTime, load, to_toml};
+use rehang_scenario::{
+    Arm, Expect, Fault, Invariant, ModelDoes, OutcomeKind, Scenario, Span, Stage, VTime, load, to_toml,
+};
 use rehang_search::case::{Case, NONE};
 use rehang_search::limits::rng;
 use rehang_search::mutate::fresh;
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
 /// Every run under `none` completes, fails, is stopped, or is shown to hang.
 fn ends(scenario: &Scenario) -> Holds {
     let rows = rows(on_sim(&unit(scenario, &["none"]))?)?;
-    held(rows[0].outcome != "undecided" || grows(scenario), || "nothing is proved".to_owned())
+    held(rows[0].outcome != OutcomeKind::Undecided || grows(scenario), || "nothing is proved".to_owned())
 }
 
 /// Two runs are the same, in a kernel that has played before or not, and whenever virtual time begins.
@@ -89,15 +91,17 @@ fn is_unharmed(scenario: &Scenario) -> Holds {
     let is_soon = none.virtual_ms <= SOON.as_ms();
     // pending-ask answers at a time of its own, even if somebody is on the way: the scoreboard counts whom that harms
     for row in ours.iter().filter(|row| row.strategy == "guard") {
-        let unseen = (["hung", "undecided"].contains(&none.outcome.as_str()) || !is_soon) && leaves(scenario);
+        let unseen =
+            (matches!(none.outcome, OutcomeKind::Hung | OutcomeKind::Undecided) || !is_soon) && leaves(scenario);
         // guard decides by limits which run works for hours and which hangs: the scoreboard counts whom they harm
-        let late = |name: &String| !is_soon && name == "harm";
-        let own = |name: &String| is_its_own(scenario, name) && (none.outcome != "completed" || !is_soon);
-        let excused =
-            |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen) || late(name) || own(name);
-        let broken: Vec<&String> = row.broken.iter().filter(|name| !excused(name)).collect();
+        let late = |broken: Invariant| !is_soon && broken == Invariant::Harm;
+        let completes = none.outcome == OutcomeKind::Completed;
+        let own = |broken: Invariant| is_its_own(scenario, broken) && (!completes || !is_soon);
+        let left = |broken: Invariant| broken == Invariant::LeftBehind && unseen;
+        let excused = |broken: Invariant| none.broken.contains(&broken) || left(broken) || late(broken) || own(broken);
+        let broken: Vec<Invariant> = row.broken.iter().copied().filter(|broken| !excused(*broken)).collect();
         held(broken.is_empty(), || format!("{} breaks {broken:?}; none: {}", row.strategy, none.outcome))?;
-        let harmed = none.outcome == "completed" && row.outcome != "completed" && is_soon;
+        let harmed = completes && row.outcome != OutcomeKind::Completed && is_soon;
         held(!harmed, || format!("{}: {}", row.strategy, row.outcome))?;
     }
     Ok(())
@@ -105,10 +109,10 @@ fn is_unharmed(scenario: &Scenario) -> Holds {
 
 /// Whether the release itself breaks this once it goes on: opencode's abort leaves open asks, and nothing else is left
 /// to do if no client lists them; a `run` that rejects a request says that its user did.
-fn is_its_own(scenario: &Scenario, name: &str) -> bool {
-    Release::of(&scenario.agent).is_ok_and(|release| match name {
-        "ask-without-end" => release.abort != Abort::Rejects,
-        "attributed-to-user" => release.run_rejects_permissions,
+fn is_its_own(scenario: &Scenario, broken: Invariant) -> bool {
+    Release::of(&scenario.agent).is_ok_and(|release| match broken {
+        Invariant::AskWithoutEnd => release.abort != Abort::Rejects,
+        Invariant::AttributedToUser => release.run_rejects_permissions,
         _ => false,
     })
 }

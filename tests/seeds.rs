@@ -6,8 +6,7 @@ use rehang_judge::Row;
 use rehang_runner::kernel::kernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::run;
-use rehang_scenario::{Expect, Expected};
-use rehang_scenario::{Span, Stage};
+use rehang_scenario::{Expect, Expected, Invariant, OutcomeKind, Span, Stage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -44,19 +43,19 @@ fn is_test(shown: &Shown) -> bool {
 
 /// How a row of the matrix is written in the table: `stopped idle after 10m1s; breaks harm, left-behind`.
 fn plays(row: &Row) -> String {
-    let detail = match row.outcome.as_str() {
-        "stopped" => row.cause.as_deref(),
-        "hung" => row.blocked_on.map(|on| on.word()),
+    let detail = match row.outcome {
+        OutcomeKind::Stopped => row.cause.as_deref(),
+        OutcomeKind::Hung => row.blocked_on.map(|on| on.word()),
         _ => None,
     };
-    let outcome = detail.map_or(row.outcome.clone(), |detail| format!("{} {detail}", row.outcome));
-    let outcome = match row.outcome.as_str() {
-        "stopped" | "failed" => format!("{outcome} after {}", Span(row.virtual_ms)),
+    let outcome = detail.map_or(row.outcome.to_string(), |detail| format!("{} {detail}", row.outcome));
+    let outcome = match row.outcome {
+        OutcomeKind::Stopped | OutcomeKind::Failed => format!("{outcome} after {}", Span(row.virtual_ms)),
         _ => outcome,
     };
     match row.broken.is_empty() {
         true => outcome,
-        false => format!("{outcome}; breaks {}", row.broken.join(", ")),
+        false => format!("{outcome}; breaks {}", Invariant::names(&row.broken)),
     }
 }
 

@@ -10,7 +10,7 @@ use rehang_runner::pool::Pool;
 use rehang_runner::run;
 use rehang_runner::select::{Selected, Selection};
 use rehang_scenario::text::duration;
-use rehang_scenario::{Arm, Stage};
+use rehang_scenario::{Arm, OutcomeKind, Stage};
 use std::sync::{Arc, PoisonError};
 
 /// The agent calls the same tool again and again: what it has said grows with every turn, so that no state ever
@@ -70,11 +70,11 @@ fn is_decided(outcome: &run::Outcome) {
     for cell in &outcome.cells {
         let row = cell.row.as_ref().unwrap_or_else(|| panic!("{}: {:?}", cell.id, cell.fault));
         if row.strategy == "none" {
-            let open = row.outcome == "undecided" && row.scenario != GROWS;
+            let open = row.outcome == OutcomeKind::Undecided && row.scenario != GROWS;
             assert!(!open, "{}: a run ends, or its hang is proved", cell.id);
             // it completes, it fails and says why, or it is one that a person's key ends
-            let by_itself = ["completed", "failed"].contains(&row.outcome.as_str());
-            let ends = by_itself || (row.outcome == "stopped" && row.cause.as_deref() == Some("stop"));
+            let by_itself = matches!(row.outcome, OutcomeKind::Completed | OutcomeKind::Failed);
+            let ends = by_itself || (row.outcome == OutcomeKind::Stopped && row.cause.as_deref() == Some("stop"));
             assert!(cell.arm != Arm::Control || ends, "{}: a control arm ends", cell.id);
         }
     }

@@ -4,8 +4,6 @@
 
 /// What each mechanism is, how it looks, what ends it.
 pub const MECHANISMS: &str = include_str!("../docs/mechanisms.md");
-/// What real releases did in the scenarios of `upstream`.
-pub const UPSTREAM: &str = include_str!("../docs/upstream.md");
 /// What a result says: outcomes, proofs, invariants, marks, exit codes.
 pub const VERDICTS: &str = include_str!("../docs/verdicts.md");
 /// What guard finds, and its limits.

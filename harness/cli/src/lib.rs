@@ -18,6 +18,7 @@ pub mod error;
 pub mod last;
 pub mod last_run;
 pub mod moved;
+pub mod on_record;
 pub mod pictures;
 pub mod place;
 pub mod program;

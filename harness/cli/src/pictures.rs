@@ -4,7 +4,6 @@
 //! Invariant: a picture shows what a trace holds; nothing is run again for it.
 
 use crate::error::CommandError;
-use crate::releases::is_hang;
 use crate::shell::reading;
 use crate::{book, last};
 use rehang_judge::Row as JudgedRow;
@@ -16,8 +15,9 @@ use rehang_runner::run::Outcome;
 use rehang_runner::select::BadFile;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::text::{counted, duration};
+use rehang_scenario::{Invariant, OutcomeKind, Stage, Terminal};
 use rehang_trace::ndjson;
-use rehang_upstream::row::{self, Row};
+use rehang_upstream::row::Row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
@@ -77,10 +77,10 @@ fn written(folder: &Path, page: String) -> Result<(), CommandError> {
 }
 
 /// What a cell has in common with the same cell without a strategy.
-fn beside(cell: &CellAnswer) -> Option<(String, String, u64, String, bool)> {
+fn beside(cell: &CellAnswer) -> Option<(String, Terminal, u64, Stage, bool)> {
     let row = cell.row.as_ref()?;
     let control = cell.arm == rehang_scenario::Arm::Control;
-    Some((row.scenario.clone(), row.terminal.clone(), row.seed, row.stage.clone(), control))
+    Some((row.scenario.clone(), row.terminal, row.seed, row.stage, control))
 }
 
 /// Writes `index.html` for rows of real releases: a row a scenario and terminal, a column a release.
@@ -105,7 +105,7 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
         squares[x] = Some(square(row));
     }
     lines.iter_mut().for_each(|(_, squares)| squares.resize(columns.len(), None));
-    let hung = rows.iter().filter(|row| is_hang(row)).count();
+    let hung = rows.iter().filter(|row| row.is_hang()).count();
     let table = Table {
         title: "real releases against a scripted model".to_owned(),
         command: command.to_owned(),
@@ -127,10 +127,10 @@ pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
 }
 
 fn square(row: &Row) -> Square {
-    let colour = match row.outcome.as_deref() {
+    let colour = match row.outcome {
         _ if !row.flaky.is_empty() => Colour::Odd,
-        Some(outcome) if row::is_hang(outcome) => Colour::Bad,
-        Some("completed") => Colour::Good,
+        Some(outcome) if outcome.is_hang() => Colour::Bad,
+        Some(OutcomeKind::Completed) => Colour::Good,
         Some(_) => Colour::Odd,
         None => Colour::Plain,
     };
@@ -161,8 +161,8 @@ fn square(row: &Row) -> Square {
 pub fn summary(path: &Path, outcome: &Outcome, bad_files: &[BadFile]) -> Result<(), CommandError> {
     let unexpected = outcome.cells.iter().filter(|cell| cell.is_failure()).map(|cell| Unexpected {
         id: cell.id.clone(),
-        outcome: cell.row.as_ref().map_or("–", |row| &row.outcome).to_owned(),
-        broken: cell.row.as_ref().map_or_else(String::new, |row| row.broken.join(", ")),
+        outcome: cell.row.as_ref().map_or("–", |row| row.outcome.word()).to_owned(),
+        broken: cell.row.as_ref().map_or_else(String::new, |row| Invariant::names(&row.broken)),
         why: cell.why().into_iter().next().unwrap_or_default(),
     });
     let bad_files = bad_files.iter().map(|bad| (bad.file.clone(), bad.errors.join("; ")));

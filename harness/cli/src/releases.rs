@@ -6,9 +6,10 @@ use crate::report::Format;
 use anstyle::{AnsiColor, Style};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_live::VirtualTime;
+use rehang_scenario::OutcomeKind;
 use rehang_scenario::text::{counted, duration};
 use rehang_upstream::baseline::Change;
-use rehang_upstream::row::{self, Row};
+use rehang_upstream::row::Row;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -58,9 +59,9 @@ impl Shown<'_> {
             "scenario", "release", "terminal", "outcome", "evidence", "time", "exit"
         )?;
         for row in self.rows {
-            let style = match row.outcome.as_deref() {
-                Some("completed") => GOOD,
-                Some(outcome) if row::is_hang(outcome) => BAD,
+            let style = match row.outcome {
+                Some(OutcomeKind::Completed) => GOOD,
+                Some(outcome) if outcome.is_hang() => BAD,
                 Some(_) => Style::new(),
                 None => DIM,
             };
@@ -89,20 +90,20 @@ impl Shown<'_> {
         for fault in self.faults {
             writeln!(out, "{BAD}internal error{BAD:#}: {fault}")?;
         }
-        let count = |word: &str| self.rows.iter().filter(|row| row.outcome.as_deref() == Some(word)).count();
+        let count = |kind: OutcomeKind| self.rows.iter().filter(|row| row.outcome == Some(kind)).count();
         writeln!(
             out,
             "{}: {} completed, {} failed, {} stopped, {}{} hung, {}{} could not run",
             counted(self.rows.len(), "cell"),
-            count("completed"),
-            count("failed"),
-            count("stopped"),
-            match count("waiting") {
+            count(OutcomeKind::Completed),
+            count(OutcomeKind::Failed),
+            count(OutcomeKind::Stopped),
+            match count(OutcomeKind::Waiting) {
                 0 => String::new(),
                 waiting => format!("{waiting} waiting, "),
             },
-            count("hung"),
-            match (count("no-end"), count("undecided")) {
+            count(OutcomeKind::Hung),
+            match (count(OutcomeKind::NoEnd), count(OutcomeKind::Undecided)) {
                 (0, 0) => String::new(),
                 (no_end, undecided) => format!("{no_end} without end, {undecided} undecided, "),
             },
@@ -143,7 +144,7 @@ impl Shown<'_> {
         }
         let mut outcomes: BTreeMap<&str, usize> = BTreeMap::new();
         for row in self.rows {
-            *outcomes.entry(row.outcome.as_deref().unwrap_or("cannot-run")).or_default() += 1;
+            *outcomes.entry(row.outcome.map_or("cannot-run", OutcomeKind::word)).or_default() += 1;
         }
         let summary = json!({ "summary": {
             "cells": self.rows.len(), "outcomes": outcomes, "changes": self.changes, "faults": self.faults,
@@ -177,7 +178,7 @@ impl Shown<'_> {
         let key = (&row.agent, &row.version, &row.scenario, &row.terminal);
         let of = |c: &&Change| (&c.agent, &c.to_version, &c.scenario, &c.terminal) == key && c.regression;
         let worse = self.changes.iter().find(of).map(Change::to_string);
-        let hung = (self.deny_hangs && is_hang(row)).then(|| said(row));
+        let hung = (self.deny_hangs && row.is_hang()).then(|| said(row));
         match worse.or(hung) {
             Some(message) => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -200,14 +201,9 @@ pub fn said(row: &Row) -> String {
     if row.flaky.is_empty() { verdict } else { format!("flaky: {verdict}") }
 }
 
-/// Whether a row's agent did not end by itself for ever, as far as is known: a hang, or no end in the virtual time.
-pub fn is_hang(row: &Row) -> bool {
-    row.outcome.as_deref().is_some_and(row::is_hang)
-}
-
 /// Whether more is shown of a row than its line.
 fn hangs(row: &Row) -> bool {
-    is_hang(row) || row.outcome.as_deref() == Some("undecided")
+    row.is_hang() || row.outcome == Some(OutcomeKind::Undecided)
 }
 
 /// How a run in virtual time went.

@@ -17,6 +17,7 @@ use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
 use rehang_runner::unit::{Alike, CellAnswer, SAMPLE};
 use rehang_scenario::text::{counted, counted_as, duration};
+use rehang_scenario::{OutcomeKind, Proof};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -206,7 +207,7 @@ impl Report<'_> {
         for cell in hung.iter().filter(|_| hung.len() <= FEW_HANGS) {
             let Some(row) = &cell.row else { continue };
             let on = row.blocked_on.map(|on| format!(" on {on}")).unwrap_or_default();
-            let proof = row.proof.as_deref().unwrap_or_default();
+            let proof = row.proof.map(|proof| proof.to_string()).unwrap_or_default();
             let (reads, stage) = (reading(&self.outcome.scenarios), cell.stage.name());
             writeln!(out, "{BOLD}hung{on}{BOLD:#}: {}, proved by {proof}", cell.id)?;
             writeln!(out, "{INDENT}see it: rehang show{reads} --stage {stage} {}", quoted(&cell.id))?;
@@ -240,13 +241,13 @@ impl Report<'_> {
     }
 
     fn counts(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut proofs: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut proofs: BTreeMap<Proof, usize> = BTreeMap::new();
         let mut undecided = 0;
         for row in self.outcome.cells.iter().filter_map(|cell| cell.row.as_ref()) {
-            if let Some(proof) = row.proof.as_deref() {
+            if let Some(proof) = row.proof {
                 *proofs.entry(proof).or_default() += 1;
             }
-            undecided += usize::from(row.outcome == UNDECIDED);
+            undecided += usize::from(row.outcome == OutcomeKind::Undecided);
         }
         let proofs: Vec<String> = proofs.iter().map(|(proof, n)| format!("{n} by {proof}")).collect();
         if !proofs.is_empty() {
@@ -323,7 +324,7 @@ impl Report<'_> {
                 let lines: Vec<String> = timeline.map(|line| cut(line, terminal::REPORT)).collect();
                 status.set_description(lines.join("\n"));
             }
-            let stage = cell.row.as_ref().map_or("", |row| row.stage.as_str());
+            let stage = cell.row.as_ref().map_or("", |row| row.stage.name());
             let mut case = TestCase::new(format!("{} on {stage}", cell.id), status);
             case.set_classname(scenario);
             if let Some(row) = &cell.row {
@@ -382,7 +383,6 @@ fn mechanisms(score: &Scoreboard, width: usize) -> String {
 }
 
 /// The outcome of a cell that was given up without an end and without a proof of a hang.
-const UNDECIDED: &str = "undecided";
 
 /// A failure: why, its timeline's head and tail if it is drawn, and the one command that runs it again. The cell's file
 /// is one of `scenarios`, as the command named them.

@@ -187,6 +187,20 @@ pub fn stem(path: &str) -> &str {
     [".js", ".mjs", ".cjs", ".py"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file)
 }
 
+/// Whether a command that watches or listens ends at its first event or client: inotifywait(1) without `-m`, `fswatch -1`,
+/// nc(1) and ncat(1) without `-k`, socat(1) without `fork`.
+pub fn ends_at_first(process: &Process) -> bool {
+    let short = |arg: &String, letter: char| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter);
+    let has = |letter: char, long: &str| process.args.iter().skip(1).any(|arg| short(arg, letter) || arg == long);
+    match program(process) {
+        "inotifywait" => !has('m', "--monitor") && !has('d', "--daemon"),
+        "fswatch" => has('1', "--one-event"),
+        "nc" | "ncat" | "netcat" | "nc.openbsd" | "nc.traditional" => !has('k', "--keep-open"),
+        "socat" => !process.args.iter().any(|arg| arg.split(',').any(|option| option == "fork")),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

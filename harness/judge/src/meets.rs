@@ -3,7 +3,7 @@
 //! Invariant: every mismatch is one line that says what was expected and what is the case. The broken invariants must
 //! be exactly those of the rule; with `outcome = "as none"` and no `breaks` they must be those of `none`.
 
-use crate::verdict::{Outcome, Verdict, proof_word};
+use crate::verdict::{Outcome, Verdict};
 use rehang_scenario::{Expect, Expected, Invariant, Policy, VTime};
 use std::collections::BTreeMap;
 
@@ -50,11 +50,9 @@ pub fn meets(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> 
         match &verdict.outcome {
             Outcome::Hung { proof: is, .. } if *is == proof => {}
             Outcome::Hung { proof: is, .. } => {
-                miss(What::Proof, format!("expected the proof {}, got {}", proof_word(proof), proof_word(*is)));
+                miss(What::Proof, format!("expected the proof {proof}, got {is}"));
             }
-            outcome => {
-                miss(What::Proof, format!("expected the proof {}, got {}", proof_word(proof), outcome.describe()))
-            }
+            outcome => miss(What::Proof, format!("expected the proof {proof}, got {}", outcome.describe())),
         }
     }
     let end = verdict.ended.since(VTime::ZERO);

@@ -4,8 +4,8 @@
 //! `null`, never left out. Only `order` is there in no cell but one whose order was chosen.
 
 use crate::cell::CellFacts;
-use crate::verdict::{Outcome, Verdict, proof_word};
-use rehang_scenario::{BlockedOn, Order, Policy};
+use crate::verdict::{Outcome, Verdict};
+use rehang_scenario::{BlockedOn, Invariant, Order, OutcomeKind, Policy, Proof, Stage, Terminal};
 use serde::{Deserialize, Serialize};
 
 /// One cell of the output.
@@ -15,23 +15,23 @@ pub struct Row {
     pub scenario: String,
     /// The spec of the stack.
     pub strategy: String,
-    /// The word for the terminal.
-    pub terminal: String,
-    /// The word for the stage.
-    pub stage: String,
+    /// Its terminal.
+    pub terminal: Terminal,
+    /// Where it ran.
+    pub stage: Stage,
     /// The seed of the run.
     pub seed: u64,
     /// The seed with its choices at ties, if it has some: `1/14=2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// `completed`, `stopped`, `failed`, `hung` or `undecided`.
-    pub outcome: String,
+    /// How it ended.
+    pub outcome: OutcomeKind,
     /// The cause of a stop, the reason of a failure, or what ran out if it is undecided.
     pub cause: Option<String>,
     /// What a hang is blocked on.
     pub blocked_on: Option<BlockedOn>,
-    /// The proof of a hang: `deadlock` or `lasso`.
-    pub proof: Option<String>,
+    /// The proof of a hang.
+    pub proof: Option<Proof>,
     /// What the strategies reported, merged: of two claims about the same thing the later one is kept.
     pub policy: Option<Policy>,
     /// How many asks were rejected.
@@ -45,8 +45,8 @@ pub struct Row {
     pub wall_us: u64,
     /// The hash of its trace's text; empty in rows that nobody reads.
     pub trace_sha256: String,
-    /// The names of the broken invariants.
-    pub broken: Vec<String>,
+    /// The broken invariants.
+    pub broken: Vec<Invariant>,
     /// Whether all is as the file says.
     pub expected: bool,
 }
@@ -63,16 +63,16 @@ impl Row {
             Outcome::Completed => (None, None, None),
             Outcome::Stopped { cause } => (Some(cause.clone()), None, None),
             Outcome::Failed { reason } | Outcome::Undecided { why: reason } => (Some(reason.clone()), None, None),
-            Outcome::Hung { blocked_on, proof } => (None, Some(*blocked_on), Some(proof_word(*proof).to_owned())),
+            Outcome::Hung { blocked_on, proof } => (None, Some(*blocked_on), Some(*proof)),
         };
         Row {
             scenario: facts.scenario.clone(),
             strategy: facts.strategy.clone(),
-            terminal: facts.terminal.name().to_owned(),
-            stage: facts.stage.name().to_owned(),
+            terminal: facts.terminal,
+            stage: facts.stage,
             seed: facts.order.seed,
             order: (!facts.order.is_plain()).then(|| facts.order.clone()),
-            outcome: verdict.outcome.word().to_owned(),
+            outcome: verdict.outcome.kind(),
             cause,
             blocked_on,
             proof,
@@ -82,7 +82,7 @@ impl Row {
             waited_ms: verdict.waited.map(|waited| waited.as_ms()),
             wall_us,
             trace_sha256,
-            broken: verdict.broken().iter().map(|i| i.name().to_owned()).collect(),
+            broken: verdict.broken(),
             expected,
         }
     }

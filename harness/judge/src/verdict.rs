@@ -5,7 +5,7 @@
 
 use crate::index::At;
 use crate::transcript::Transcript;
-use rehang_scenario::{BlockedOn, Invariant, Policy, Proof, Span, VTime};
+use rehang_scenario::{BlockedOn, Invariant, OutcomeKind, Policy, Proof, Span, VTime};
 use rehang_trace::{AskEnd, AskKind, Cause};
 
 /// The meaning of a trace.
@@ -92,15 +92,20 @@ pub struct AskRow {
 }
 
 impl Outcome {
+    /// Without its cause.
+    pub fn kind(&self) -> OutcomeKind {
+        match self {
+            Outcome::Completed => OutcomeKind::Completed,
+            Outcome::Stopped { .. } => OutcomeKind::Stopped,
+            Outcome::Failed { .. } => OutcomeKind::Failed,
+            Outcome::Hung { .. } => OutcomeKind::Hung,
+            Outcome::Undecided { .. } => OutcomeKind::Undecided,
+        }
+    }
+
     /// `completed`, `stopped`, `failed`, `hung`, `undecided`.
     pub fn word(&self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::Stopped { .. } => "stopped",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Hung { .. } => "hung",
-            Outcome::Undecided { .. } => "undecided",
-        }
+        self.kind().word()
     }
 
     /// The outcome in a few words: `stopped by idle`, `hung on question (deadlock)`.
@@ -110,7 +115,7 @@ impl Outcome {
             Outcome::Stopped { cause } => format!("stopped by {cause}"),
             Outcome::Failed { reason } if reason.is_empty() => "failed".into(),
             Outcome::Failed { reason } => format!("failed: {}", crate::timeline::cut(reason, 60)),
-            Outcome::Hung { blocked_on, proof } => format!("hung on {blocked_on} ({})", proof_word(*proof)),
+            Outcome::Hung { blocked_on, proof } => format!("hung on {blocked_on} ({proof})"),
             Outcome::Undecided { why } if why.is_empty() => "undecided".into(),
             Outcome::Undecided { why } => format!("undecided: {}", crate::timeline::cut(why, 60)),
         }
@@ -124,14 +129,6 @@ impl Outcome {
     /// Whether it was given up without an end and without a proof.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Outcome::Undecided { .. })
-    }
-}
-
-/// The word that a scenario file uses.
-pub fn proof_word(proof: Proof) -> &'static str {
-    match proof {
-        Proof::Deadlock => "deadlock",
-        Proof::Lasso => "lasso",
     }
 }
 

@@ -305,7 +305,7 @@ fn streams(recorded: &Recorded, terminal: Terminal) -> Result<Compared, Why> {
     let ends = match (&report.outcome, report.exit) {
         (_, Some(Exit::Code(code))) => Ends::Exit(u8::try_from(code).unwrap_or(u8::MAX)),
         (Outcome::Hung { blocked_on }, _) => Ends::Hangs(blocked_on.clone()),
-        (other, _) => Ends::Hangs(other.word().to_owned()),
+        (other, _) => Ends::Hangs(other.kind().word().to_owned()),
     };
     let terminal = if played.is_driven { Terminal::Pipe } else { terminal };
     let setup = Setup {

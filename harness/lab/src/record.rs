@@ -165,6 +165,6 @@ fn ended(recorded: &Recorded) -> String {
     match recorded.report.exit {
         Some(Exit::Code(code)) => format!("exit {code}"),
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
-        None => recorded.report.outcome.word().to_owned(),
+        None => recorded.report.outcome.kind().word().to_owned(),
     }
 }

@@ -160,7 +160,7 @@ fn agent(name: &str, rows: &Rows, scenarios: &BTreeMap<String, (String, String)>
 
 fn seen(row: &Row) -> Seen {
     Seen {
-        outcome: row.outcome.clone(),
+        outcome: row.outcome,
         detail: row.detail.clone(),
         took: if row.outcome.is_some() { duration(row.ms) } else { String::new() },
         flaky: !row.flaky.is_empty(),

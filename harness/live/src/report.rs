@@ -5,6 +5,7 @@
 
 use rehang_actors::Sight;
 use rehang_oracle::Tally;
+use rehang_scenario::OutcomeKind;
 use rehang_warp::{Ending, Verdict};
 use rehang_wire::opencode::RouteAnswers;
 use serde::{Deserialize, Serialize};
@@ -92,16 +93,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// `completed`, `stopped`, `failed`, `waiting`, `hung`, `no-end`, `undecided`.
-    pub fn word(&self) -> &'static str {
+    /// Without its cause.
+    pub fn kind(&self) -> OutcomeKind {
         match self {
-            Outcome::Completed => "completed",
-            Outcome::Stopped { .. } => "stopped",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Waiting { .. } => "waiting",
-            Outcome::Hung { .. } => "hung",
-            Outcome::NoEnd { .. } => "no-end",
-            Outcome::Undecided { .. } => "undecided",
+            Outcome::Completed => OutcomeKind::Completed,
+            Outcome::Stopped { .. } => OutcomeKind::Stopped,
+            Outcome::Failed { .. } => OutcomeKind::Failed,
+            Outcome::Waiting { .. } => OutcomeKind::Waiting,
+            Outcome::Hung { .. } => OutcomeKind::Hung,
+            Outcome::NoEnd { .. } => OutcomeKind::NoEnd,
+            Outcome::Undecided { .. } => OutcomeKind::Undecided,
         }
     }
 
@@ -445,14 +446,14 @@ mod tests {
     fn only_a_deadlock_is_a_hang_that_is_proved() {
         let waits = vec![wait(1, "supervisor", Source::Inside), wait(2, "agent", Source::Inside)];
         let hung = judged(Verdict::Deadlock { waits: waits.clone() });
-        assert_eq!((hung.outcome.word(), hung.outcome.detail()), ("hung", "model"));
+        assert_eq!((hung.outcome.kind(), hung.outcome.detail()), (OutcomeKind::Hung, "model"));
         assert_eq!(hung.evidence, Evidence::Proved);
         let of = hung.virtual_time.expect("it ran in virtual time");
         assert_eq!(of.waits, ["agent (2) in read waits for fd 0 pipe:[1]"], "the supervisor is not the agent");
         assert!(of.lives_by.is_empty());
 
         let no_end = judged(Verdict::Horizon { waits });
-        assert_eq!((no_end.outcome.word(), no_end.outcome.detail()), ("no-end", "model"));
+        assert_eq!((no_end.outcome.kind(), no_end.outcome.detail()), (OutcomeKind::NoEnd, "model"));
         assert_eq!(no_end.evidence.to_string(), "horizon(1h)");
         let of = no_end.virtual_time.expect("it ran in virtual time");
         assert_eq!(of.lives_by, ["nanosleep of a: 3 times, 0.025 s each"]);
@@ -470,7 +471,7 @@ mod tests {
             ),
         ] {
             let report = judged(verdict);
-            assert_eq!((report.outcome.word(), report.outcome.detail()), ("undecided", why));
+            assert_eq!((report.outcome.kind(), report.outcome.detail()), (OutcomeKind::Undecided, why));
             assert_eq!(report.evidence, Evidence::Undecided);
         }
     }

@@ -286,7 +286,7 @@ faults = [{ model = { response = 0, does = { status = 500 } } }]"#;
 
 fn backs_off() -> Result<(), Failed> {
     let report = refused("backs-off")?;
-    is("the outcome", report.outcome.word(), "waiting")?;
+    is("the outcome", report.outcome.kind().word(), "waiting")?;
     is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 10_000 })
 }
 

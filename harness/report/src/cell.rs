@@ -12,7 +12,7 @@ use rehang_judge::{
     verdict,
 };
 use rehang_scenario::text::counted_as;
-use rehang_scenario::{Terminal, VTime, problem::hidden};
+use rehang_scenario::{VTime, problem::hidden};
 use rehang_trace::{Fact, Trace, What, role::Role};
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ pub struct About<'a> {
 impl CellPage {
     /// A page of a cell that ran.
     pub fn new(about: &About<'_>, row: Row, mismatches: Vec<String>, trace: &Trace) -> CellPage {
-        let terminal = Terminal::ALL.into_iter().find(|t| t.name() == row.terminal).unwrap_or(Terminal::Null);
+        let terminal = row.terminal;
         let facts = CellFacts::new(&row.scenario, &row.strategy, terminal);
         let progress_ms = verdict(trace, &facts).last_progress.since(VTime::ZERO).as_ms();
         // the page's last row says how it ends

@@ -10,7 +10,7 @@ use crate::cell::{CellPage, plain};
 use crate::explain::Explained;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rehang_judge::score::ScoreRow;
-use rehang_scenario::{BlockedOn, text};
+use rehang_scenario::{BlockedOn, Invariant, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ struct Entry<'a> {
     control: bool,
     outcome: &'a str,
     why: Option<&'a str>,
-    broken: &'a [String],
+    broken: &'a [Invariant],
     wrong: Option<&'a str>,
     virtual_ms: u64,
 }
@@ -84,12 +84,12 @@ fn entry(cell: &CellPage) -> Entry<'_> {
     let row = &cell.row;
     Entry {
         id: &cell.id,
-        stage: &row.stage,
+        stage: row.stage.name(),
         strategy: &row.strategy,
         mechanism: &cell.mechanism,
-        terminal: &row.terminal,
+        terminal: row.terminal.name(),
         control: cell.control,
-        outcome: &row.outcome,
+        outcome: row.outcome.word(),
         why: row.cause.as_deref().or(row.blocked_on.map(BlockedOn::word)),
         broken: &row.broken,
         wrong: cell.mismatches.first().map(String::as_str),

@@ -4,6 +4,7 @@
 //! is not known there is not said.
 
 use rehang_judge::Row;
+use rehang_scenario::OutcomeKind::{Completed, Failed, Hung, Stopped};
 use rehang_scenario::text::duration;
 use rehang_scenario::{BlockedOn, Invariant};
 use rehang_trace::{Fact, Trace, What};
@@ -66,16 +67,16 @@ pub fn question(trace: &Trace) -> &str {
 /// The sentence. It begins with a name as it is written, so with a small letter.
 pub fn sentence(row: &Row, beside: &Beside<'_>) -> String {
     let Beside { agent, without, .. } = *beside;
-    let hangs = without.filter(|row| row.outcome == "hung").and_then(|row| row.blocked_on);
+    let hangs = without.filter(|row| row.outcome == Hung).and_then(|row| row.blocked_on);
     let waits = hangs.map(|on| format!("{agent} {}", waits(on, beside.question)));
     let (strategy, ran) = (row.strategy.as_str(), duration(row.virtual_ms));
     let cause = row.cause.as_deref().unwrap_or("without a cause");
     let waited =
         row.waited_ms.map_or_else(|| format!("after {ran}"), |ms| format!("{} after the last progress", duration(ms)));
-    let mut told = match (row.outcome.as_str(), waits) {
-        ("hung", _) => {
+    let mut told = match (row.outcome, waits) {
+        (Hung, _) => {
             let on = row.blocked_on.unwrap_or(BlockedOn::Unknown);
-            let proof = row.proof.as_deref().unwrap_or("no proof");
+            let proof = row.proof.map_or_else(|| "no proof".to_owned(), |proof| proof.to_string());
             let nobody = if strategy == "none" {
                 "nobody ends that".to_owned()
             } else {
@@ -83,17 +84,17 @@ pub fn sentence(row: &Row, beside: &Beside<'_>) -> String {
             };
             format!("{agent} {}, and {nobody}: proved by {proof}", self::waits(on, beside.question))
         }
-        ("stopped", Some(waits)) => format!("{waits}; {strategy} ended it {waited}, with the cause “{cause}”"),
-        ("stopped", None) if strategy == "none" => format!("{agent} was ended {waited}, with the cause “{cause}”"),
-        ("stopped", None) => format!("{strategy} ended {agent} {waited}, with the cause “{cause}”"),
-        ("completed", Some(waits)) => format!("Without help {waits}; with {strategy} it completed after {ran}"),
-        ("completed", None) => format!("{agent} completed after {ran}"),
-        ("failed", Some(waits)) => format!("{waits}; with {strategy} it failed after {ran}: {cause}"),
-        ("failed", None) => format!("{agent} failed after {ran}: {cause}"),
+        (Stopped, Some(waits)) => format!("{waits}; {strategy} ended it {waited}, with the cause “{cause}”"),
+        (Stopped, None) if strategy == "none" => format!("{agent} was ended {waited}, with the cause “{cause}”"),
+        (Stopped, None) => format!("{strategy} ended {agent} {waited}, with the cause “{cause}”"),
+        (Completed, Some(waits)) => format!("Without help {waits}; with {strategy} it completed after {ran}"),
+        (Completed, None) => format!("{agent} completed after {ran}"),
+        (Failed, Some(waits)) => format!("{waits}; with {strategy} it failed after {ran}: {cause}"),
+        (Failed, None) => format!("{agent} failed after {ran}: {cause}"),
         (outcome, _) => format!("{outcome} after {ran}: {cause}"),
     };
-    let completes = without.is_some_and(|row| row.outcome == "completed");
-    if completes && ["stopped", "failed", "hung"].contains(&row.outcome.as_str()) {
+    let completes = without.is_some_and(|row| row.outcome == Completed);
+    if completes && matches!(row.outcome, Stopped | Failed | Hung) {
         told.push_str(&format!("; without {strategy} it completes"));
     }
     told.push_str(". ");
@@ -103,15 +104,11 @@ pub fn sentence(row: &Row, beside: &Beside<'_>) -> String {
 
 /// What of it is not as it must be.
 fn broken(row: &Row) -> String {
-    let mut wrong: Vec<&str> = Vec::new();
-    for name in &row.broken {
-        let known = Invariant::ALL.into_iter().find(|invariant| invariant.name() == name);
-        wrong.push(known.map(meaning).unwrap_or(name));
-    }
-    match (wrong.is_empty(), row.outcome.as_str()) {
+    let wrong: Vec<&str> = row.broken.iter().copied().map(meaning).collect();
+    match (wrong.is_empty(), row.outcome) {
         (false, _) => format!("What is wrong: {}.", wrong.join("; ")),
-        (true, "stopped") => "What was reported is true, and nothing was left behind.".to_owned(),
-        (true, "completed" | "failed") => "Nothing untrue was said, and nothing was left behind.".to_owned(),
+        (true, Stopped) => "What was reported is true, and nothing was left behind.".to_owned(),
+        (true, Completed | Failed) => "Nothing untrue was said, and nothing was left behind.".to_owned(),
         (true, _) => "Nothing untrue was said.".to_owned(),
     }
 }
@@ -168,13 +165,13 @@ fn waits(on: BlockedOn, question: &str) -> String {
 mod tests {
     use super::*;
     use crate::testing;
-    use rehang_scenario::VTime;
+    use rehang_scenario::{OutcomeKind, Proof, VTime};
     use rehang_trace::{AskEnd, AskKind, Cause, Event};
 
-    fn row(strategy: &str, outcome: &str) -> Row {
+    fn row(strategy: &str, outcome: OutcomeKind) -> Row {
         Row {
             strategy: strategy.into(),
-            outcome: outcome.into(),
+            outcome,
             blocked_on: None,
             proof: None,
             broken: Vec::new(),
@@ -185,7 +182,7 @@ mod tests {
 
     fn hung() -> Row {
         let blocked_on = Some(BlockedOn::Question);
-        Row { blocked_on, proof: Some("deadlock".into()), ..row("none", "hung") }
+        Row { blocked_on, proof: Some(Proof::Deadlock), ..row("none", Hung) }
     }
 
     fn told(row: &Row, without: Option<&Row>) -> String {
@@ -200,21 +197,21 @@ mod tests {
             "claude waits for the answer to its question “Which?”, and nobody ends that: proved by deadlock. Nothing \
              untrue was said."
         );
-        let ended = Row { cause: Some("question-open".into()), waited_ms: Some(12_000), ..row("guard", "stopped") };
+        let ended = Row { cause: Some("question-open".into()), waited_ms: Some(12_000), ..row("guard", Stopped) };
         assert_eq!(
             told(&ended, Some(&none)),
             "claude waits for the answer to its question “Which?”; guard ended it 12s after the last progress, with the \
              cause “question-open”. What was reported is true, and nothing was left behind."
         );
-        let resolved = told(&row("guard", "completed"), Some(&none));
+        let resolved = told(&row("guard", Completed), Some(&none));
         assert!(resolved.starts_with("Without help claude waits for") && resolved.contains("with guard it completed"));
     }
 
     #[test]
     fn harm_and_lies_are_said_and_what_did_not_run_is_not() {
-        let broken = vec!["untrue-report".to_owned(), "harm".to_owned()];
-        let killed = Row { cause: Some("idle".into()), broken, ..row("idle", "stopped") };
-        let healthy = told(&killed, Some(&row("none", "completed")));
+        let broken = vec![Invariant::UntrueReport, Invariant::Harm];
+        let killed = Row { cause: Some("idle".into()), broken, ..row("idle", Stopped) };
+        let healthy = told(&killed, Some(&row("none", Completed)));
         assert!(
             healthy.contains("; without idle it completes. What is wrong: what was reported is not what"),
             "{healthy}"

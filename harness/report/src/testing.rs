@@ -4,7 +4,7 @@
 
 use crate::cell::{About, CellPage};
 use rehang_judge::Row;
-use rehang_scenario::VTime;
+use rehang_scenario::{BlockedOn, Invariant, OutcomeKind, Proof, Stage, Terminal, VTime};
 use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
 
 fn asked(id: &str) -> What {
@@ -41,21 +41,21 @@ pub fn row() -> Row {
     Row {
         scenario: "made/up".to_owned(),
         strategy: "none".to_owned(),
-        terminal: "tty".to_owned(),
-        stage: "sim".to_owned(),
+        terminal: Terminal::Tty,
+        stage: Stage::Sim,
         seed: 1,
         order: None,
-        outcome: "hung".to_owned(),
+        outcome: OutcomeKind::Hung,
         cause: None,
-        blocked_on: Some(rehang_scenario::BlockedOn::Permission),
-        proof: Some("deadlock".to_owned()),
+        blocked_on: Some(BlockedOn::Permission),
+        proof: Some(Proof::Deadlock),
         policy: None,
         rejected: 0,
         virtual_ms: 9_000,
         waited_ms: None,
         wall_us: 0,
         trace_sha256: String::new(),
-        broken: vec!["ask-without-end".to_owned()],
+        broken: vec![Invariant::AskWithoutEnd],
         expected: false,
     }
 }

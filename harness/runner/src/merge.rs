@@ -233,7 +233,7 @@ fn outcome(mut cells: Vec<CellAnswer>) -> Outcome {
             }
         }
     }
-    let stage = |cell: &CellAnswer| cell.row.as_ref().map_or(String::new(), |row| row.stage.clone());
+    let stage = |cell: &CellAnswer| cell.row.as_ref().map_or("", |row| row.stage.name());
     cells.sort_by_cached_key(|cell| (cell.id.clone(), stage(cell)));
     outcome.cells = cells;
     outcome

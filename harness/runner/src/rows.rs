@@ -375,8 +375,9 @@ impl CellLine {
             Some(scenario) => (scenario, Arm::Control, CONTROL),
             None => (row.scenario.as_str(), Arm::Main, ""),
         };
-        let stage = [Stage::Sim, Stage::Lockstep].into_iter().find(|stage| stage.name() == row.stage);
-        let stage = stage.ok_or_else(|| format!("`stage` is `{}`, and not sim or lockstep", cut(&row.stage, 40)))?;
+        if row.stage == Stage::Live {
+            return Err("`stage` is `live`, and not sim or lockstep".to_owned());
+        }
         let Share { mechanism: _, score: _, inside: _, waited_ms, to_kill_ms, to_gone_ms, with_ms, without_ms } =
             &share;
         let spans = [waited_ms, to_kill_ms, to_gone_ms].into_iter().flatten();
@@ -387,9 +388,9 @@ impl CellLine {
             return Err("`expected` and `why` do not agree".to_owned());
         }
         Ok(CellAnswer {
-            id: format!("{scenario}::{}::{}::{}{end}", row.strategy, row.terminal, row.order()),
+            id: format!("{scenario}::{}::{}::{}{end}", row.strategy, row.terminal.name(), row.order()),
             arm,
-            stage,
+            stage: row.stage,
             mechanism,
             title,
             row: Some(row),

@@ -87,5 +87,5 @@ pub fn run(pool: &Pool, units: &[Unit], watch: &(dyn Fn(Event<'_>) + Sync)) -> R
 }
 
 fn stage_of(cell: &CellAnswer) -> &str {
-    cell.row.as_ref().map_or("", |row| row.stage.as_str())
+    cell.row.as_ref().map_or("", |row| row.stage.name())
 }

@@ -209,13 +209,22 @@ impl fmt::Display for Expected {
 }
 
 /// How a hang is proved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Proof {
     /// All blocked, nothing in flight, no timer left.
     Deadlock,
     /// The whole state repeats exactly while only immaterial timers fire.
     Lasso,
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Proof::Deadlock => "deadlock",
+            Proof::Lasso => "lasso",
+        })
+    }
 }
 
 /// An invariant that holds on every cell, whatever the file says.
@@ -270,5 +279,10 @@ impl Invariant {
             Invariant::LeftBehind => "left-behind",
             Invariant::AttributedToUser => "attributed-to-user",
         }
+    }
+
+    /// The words of several, as a list.
+    pub fn names(of: &[Invariant]) -> String {
+        of.iter().map(|invariant| invariant.name()).collect::<Vec<_>>().join(", ")
     }
 }

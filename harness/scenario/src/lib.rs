@@ -38,7 +38,7 @@ pub use order::{Order, OrderError, TieChoice};
 pub use person::*;
 pub use problem::{Problem, Problems, Source, Style};
 pub use rehang_hangs::Mechanism;
-pub use rehang_words::{Canon, Canonical, Policy, Span, VTime};
+pub use rehang_words::{Canon, Canonical, OutcomeKind, Policy, Span, VTime};
 pub use rehang_words::{attribution, canon, fnv, policy, prompt, text, time};
 pub use schema::schema;
 pub use tools::*;

@@ -156,6 +156,7 @@ pub(crate) fn looked(signature: Signature, is_root: bool, sure: Sure) -> Seen {
         is_root,
         closed_in: false,
         is_at_callers_stdin: false,
+        written_bytes: None,
         parts: Vec::new(),
         hung_in_ms: None,
         agent_above: None,

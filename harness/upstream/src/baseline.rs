@@ -4,8 +4,9 @@
 //! release that it has. So the rows of the last release are a baseline for the next one.
 
 use super::results::Rows;
-use super::row::{Row, is_hang};
+use super::row::Row;
 use rehang_agents::Version;
+use rehang_scenario::OutcomeKind;
 use serde::Serialize;
 
 /// A cell that is not as it was.
@@ -45,7 +46,7 @@ pub fn compare<'r>(now: impl IntoIterator<Item = &'r Row>, before: &Rows) -> Vec
 fn change(now: &Row, then: &Row) -> Option<Change> {
     let (from, to) = (then.verdict(), now.verdict());
     // what nobody knows is no change: in virtual time a slow machine may leave a cell undecided
-    let is_known = |row: &Row| row.outcome.as_deref() != Some("undecided");
+    let is_known = |row: &Row| row.outcome != Some(OutcomeKind::Undecided);
     (from != to && is_known(now) && is_known(then)).then(|| Change {
         agent: now.agent.clone(),
         scenario: now.scenario.clone(),
@@ -59,9 +60,9 @@ fn change(now: &Row, then: &Row) -> Option<Change> {
 }
 
 fn badness(row: &Row) -> u8 {
-    match row.outcome.as_deref() {
-        Some("completed") => 0,
-        Some(outcome) if is_hang(outcome) => 2,
+    match row.outcome {
+        Some(OutcomeKind::Completed) => 0,
+        Some(outcome) if outcome.is_hang() => 2,
         Some(_) => 1,
         None => 3,
     }
@@ -82,14 +83,14 @@ mod tests {
     use super::*;
     use crate::row::Key;
 
-    fn row(version: &str, outcome: Option<&str>, detail: &str) -> Row {
+    fn row(version: &str, outcome: Option<OutcomeKind>, detail: &str) -> Row {
         let key = Key {
             agent: "opencode".to_owned(),
             version: version.to_owned(),
             scenario: "question".to_owned(),
             terminal: "null".to_owned(),
         };
-        Row { outcome: outcome.map(str::to_owned), detail: detail.to_owned(), ..Row::unrun(&key, "h", String::new()) }
+        Row { outcome, detail: detail.to_owned(), ..Row::unrun(&key, "h", String::new()) }
     }
 
     fn against(now: &Row, before: &[Row]) -> Vec<String> {
@@ -99,13 +100,13 @@ mod tests {
 
     #[test]
     fn a_regression_names_cell_and_releases() {
-        let before = [row("1.2.9", Some("completed"), ""), row("1.10.0", Some("failed"), "no")];
+        let before = [row("1.2.9", Some(OutcomeKind::Completed), ""), row("1.10.0", Some(OutcomeKind::Failed), "no")];
         assert_eq!(
-            against(&row("1.11.0", Some("hung"), "question"), &before),
+            against(&row("1.11.0", Some(OutcomeKind::Hung), "question"), &before),
             ["REGRESSION opencode question null: 1.10.0 failed -> 1.11.0 hung (question)"]
         );
         assert_eq!(
-            against(&row("1.3.0", Some("hung"), "question"), &before),
+            against(&row("1.3.0", Some(OutcomeKind::Hung), "question"), &before),
             ["REGRESSION opencode question null: 1.2.9 completed -> 1.3.0 hung (question)"]
         );
         assert_eq!(
@@ -117,21 +118,24 @@ mod tests {
     #[test]
     fn what_is_undecided_is_no_change() {
         let of = |outcome| row("1.3.0", Some(outcome), "");
-        assert!(against(&of("undecided"), &[of("completed")]).is_empty());
-        assert!(against(&of("completed"), &[of("undecided")]).is_empty());
+        assert!(against(&of(OutcomeKind::Undecided), &[of(OutcomeKind::Completed)]).is_empty());
+        assert!(against(&of(OutcomeKind::Completed), &[of(OutcomeKind::Undecided)]).is_empty());
     }
 
     #[test]
     fn a_mended_cell_is_a_change_and_the_same_is_none() {
-        let before = [row("1.2.9", Some("hung"), "question")];
+        let before = [row("1.2.9", Some(OutcomeKind::Hung), "question")];
         assert_eq!(
-            against(&row("1.3.0", Some("completed"), ""), &before),
+            against(&row("1.3.0", Some(OutcomeKind::Completed), ""), &before),
             ["changed opencode question null: 1.2.9 hung (question) -> 1.3.0 completed"]
         );
-        assert!(against(&row("1.3.0", Some("hung"), "question"), &before).is_empty());
-        assert!(against(&row("1.2.0", Some("hung"), "question"), &before).is_empty(), "nothing older is known");
+        assert!(against(&row("1.3.0", Some(OutcomeKind::Hung), "question"), &before).is_empty());
+        assert!(
+            against(&row("1.2.0", Some(OutcomeKind::Hung), "question"), &before).is_empty(),
+            "nothing older is known"
+        );
         assert_eq!(
-            against(&row("1.3.0", Some("hung"), "permission"), &before),
+            against(&row("1.3.0", Some(OutcomeKind::Hung), "permission"), &before),
             ["changed opencode question null: 1.2.9 hung (question) -> 1.3.0 hung (permission)"]
         );
     }

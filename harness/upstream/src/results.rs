@@ -34,25 +34,36 @@ pub struct Results {
 /// # Errors
 /// A file that cannot be read, or a whole line that is not a row.
 pub fn read(path: &Path) -> io::Result<Rows> {
-    Ok(rows(path, &mut File::open(path)?)?.0)
+    Ok(of_file(path, &mut File::open(path)?)?.0)
+}
+
+/// Reads the text of a results file, as [`read`] does.
+///
+/// # Errors
+/// A whole line that is not a row; `name` says which text it is of.
+pub fn parse(name: &Path, text: &str) -> io::Result<Rows> {
+    Ok(rows(name, text.as_bytes())?.0)
+}
+
+fn bad(path: &Path, line: usize, why: &str) -> io::Error {
+    let text = format!("{}:{line}: no row of a results file: {why}", path.display());
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// The rows of a file, and up to which byte it is whole.
-fn rows(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
-    let bad = |line: usize, why: String| {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("{}:{line}: no row of a results file: {why}", path.display()),
-        )
-    };
+fn of_file(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
     if !file.metadata()?.is_file() {
-        return Err(bad(1, "not a regular file".to_owned()));
+        return Err(bad(path, 1, "not a regular file"));
     }
     if file.metadata()?.len() > FILE_BYTES {
-        return Err(bad(1, format!("more than {} MiB", FILE_BYTES >> 20)));
+        return Err(bad(path, 1, &format!("more than {} MiB", FILE_BYTES >> 20)));
     }
+    rows(path, BufReader::new(file))
+}
+
+/// The rows of a text, and up to which byte it is whole.
+fn rows(path: &Path, mut reader: impl BufRead) -> io::Result<(Rows, u64)> {
     let mut rows = Rows::new();
-    let mut reader = BufReader::new(file);
     let (mut line, mut number, mut whole) = (String::new(), 0, 0u64);
     loop {
         line.clear();
@@ -69,7 +80,7 @@ fn rows(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
             Err(_) if !line.ends_with('\n') && (line.starts_with(BEGIN) || BEGIN.starts_with(&line)) => {
                 return Ok((rows, whole));
             }
-            Err(error) => return Err(bad(number, error.to_string())),
+            Err(error) => return Err(bad(path, number, &error.to_string())),
         }
         whole += read as u64;
     }
@@ -92,7 +103,7 @@ impl Results {
     /// As [`read`]; a file that cannot be made.
     pub fn open(path: &Path) -> io::Result<Results> {
         let mut file = File::options().create(true).read(true).write(true).truncate(false).open(path)?;
-        let (rows, whole) = rows(path, &mut file)?;
+        let (rows, whole) = of_file(path, &mut file)?;
         file.set_len(whole)?;
         file.seek(SeekFrom::End(0))?;
         // a last row without a line end is still whole

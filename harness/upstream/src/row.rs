@@ -4,7 +4,7 @@
 
 use rehang_live::{Exit, Line, Outcome, Report, Via, Virtual, VirtualTime};
 use rehang_model_server::BEYOND_SCRIPT;
-use rehang_scenario::Span;
+use rehang_scenario::{OutcomeKind, Span};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -19,9 +19,8 @@ pub struct Row {
     pub scenario: String,
     /// The terminal.
     pub terminal: String,
-    /// `completed`, `stopped`, `failed`, `waiting`, `hung`; in virtual time also `no-end`, `undecided`. `None` if it could
-    /// not run.
-    pub outcome: Option<String>,
+    /// How it ended; `None` if it could not run.
+    pub outcome: Option<OutcomeKind>,
     /// The cause of a stop, the reason of a failure, what a hang is blocked on; what it is blocked on if it has no end; why
     /// it is undecided; why it could not run.
     pub detail: String,
@@ -71,8 +70,8 @@ pub struct Row {
 /// What two cells are compared by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The outcome; empty if it could not run.
-    pub outcome: String,
+    /// The outcome; `None` if it could not run.
+    pub outcome: Option<OutcomeKind>,
     /// Of a hang, or of what has no end: what it is blocked on.
     pub blocked_on: String,
 }
@@ -116,7 +115,8 @@ impl Row {
     /// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
     /// no outcome; nor has one that went on beyond the script's end and completed there.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
-        if report.requests.main == 0 && !is_hang(report.outcome.word()) && report.outcome.word() != "undecided" {
+        let kind = report.outcome.kind();
+        if report.requests.main == 0 && !kind.is_hang() && kind != OutcomeKind::Undecided {
             let (supervised, virtual_time) = (supervised(report), report.virtual_time.clone());
             return Row { ms: report.ms, supervised, virtual_time, ..Row::unrun(key, of, clip(&never_asked(report))) };
         }
@@ -137,7 +137,7 @@ impl Row {
         let problems = report.problems.iter().take(KEPT).chain(&said).map(|problem| clip(problem)).collect();
         let asks = report.asks.iter().map(|ask| clip(&format!("{}: {} ({})", ask.kind, ask.about, ask.known_by)));
         Row {
-            outcome: Some(report.outcome.word().to_owned()),
+            outcome: Some(kind),
             detail: clip(report.outcome.detail()),
             evidence: report.evidence.to_string(),
             exit,
@@ -187,23 +187,22 @@ impl Row {
 
     /// What it is compared by.
     pub fn verdict(&self) -> Verdict {
-        let outcome = self.outcome.clone().unwrap_or_default();
-        let blocked_on = if is_hang(&outcome) { self.detail.clone() } else { String::new() };
-        Verdict { outcome, blocked_on }
+        let blocked_on = if self.is_hang() { self.detail.clone() } else { String::new() };
+        Verdict { outcome: self.outcome, blocked_on }
     }
-}
 
-/// Whether an outcome is that the agent would not have ended: a hang, or no end in the virtual time.
-pub fn is_hang(outcome: &str) -> bool {
-    matches!(outcome, "hung" | "no-end")
+    /// Whether the agent would not have ended by itself, as far as is known.
+    pub fn is_hang(&self) -> bool {
+        self.outcome.is_some_and(OutcomeKind::is_hang)
+    }
 }
 
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.outcome.as_str(), self.blocked_on.as_str()) {
-            ("", _) => f.write_str("cannot run"),
-            (outcome, "") => f.write_str(outcome),
-            (outcome, blocked) => write!(f, "{outcome} ({blocked})"),
+        match (self.outcome, self.blocked_on.as_str()) {
+            (None, _) => f.write_str("cannot run"),
+            (Some(outcome), "") => f.write_str(outcome.word()),
+            (Some(outcome), blocked) => write!(f, "{outcome} ({blocked})"),
         }
     }
 }
@@ -234,7 +233,7 @@ fn never_asked(report: &Report) -> String {
     let how = match report.exit {
         Some(Exit::Code(code)) => format!("exit code {code}"),
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
-        None => report.outcome.word().to_owned(),
+        None => report.outcome.kind().word().to_owned(),
     };
     let last = last_said(report).map(|said| format!(": {said}")).unwrap_or_default();
     format!("it ended before it asked its model ({how}){last}")
@@ -384,6 +383,6 @@ mod tests {
         assert_eq!(row.detail, "its end is no part of the scenario: the script has no response 2");
         let hung = seen(Outcome::Hung { blocked_on: "hot-loop".to_owned() }, beyond);
         assert_eq!(hung.verdict().to_string(), "hung (hot-loop)", "a loop beyond the script is what was seen");
-        assert_eq!(seen(Outcome::Completed, "request 3: another").outcome.as_deref(), Some("completed"));
+        assert_eq!(seen(Outcome::Completed, "request 3: another").outcome, Some(OutcomeKind::Completed));
     }
 }

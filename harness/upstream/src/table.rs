@@ -7,6 +7,7 @@
 use super::results::Rows;
 use super::row::{Key, Row};
 use rehang_agents::Version;
+use rehang_scenario::OutcomeKind;
 use rehang_scenario::problem::in_one_line;
 use rehang_scenario::text::{counted, duration};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,13 +128,13 @@ fn problem(text: &str) -> &str {
 }
 
 fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
-    let Some(outcome) = row.outcome.as_deref() else {
+    let Some(outcome) = row.outcome else {
         return format!("– ({})", number(&row.detail, notes));
     };
     let mut text = match outcome {
-        "hung" => format!("**hung** {}", escape(&row.detail)),
-        "no-end" => format!("**no end** {}", escape(&row.detail)),
-        other => escape(other),
+        OutcomeKind::Hung => format!("**hung** {}", escape(&row.detail)),
+        OutcomeKind::NoEnd => format!("**no end** {}", escape(&row.detail)),
+        other => other.word().to_owned(),
     };
     let _ = write!(text, " {}", duration(row.ms));
     match row.evidence.as_str() {
@@ -170,7 +171,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn row(version: &str, outcome: Option<&str>, detail: &str) -> Row {
+    fn row(version: &str, outcome: Option<OutcomeKind>, detail: &str) -> Row {
         let key = Key {
             agent: "opencode".to_owned(),
             version: version.to_owned(),
@@ -178,7 +179,7 @@ mod tests {
             terminal: "null".to_owned(),
         };
         Row {
-            outcome: outcome.map(str::to_owned),
+            outcome,
             detail: detail.to_owned(),
             ms: 10_049,
             day: "2026-11-21".to_owned(),
@@ -188,12 +189,12 @@ mod tests {
 
     #[test]
     fn versions_are_columns_in_the_order_of_semver_and_reasons_are_notes() {
-        let odd = row("1.10.1", Some("failed"), "");
+        let odd = row("1.10.1", Some(OutcomeKind::Failed), "");
         let rows: Rows = [
-            row("1.10.0", Some("completed"), ""),
-            row("1.2.27", Some("hung"), "question"),
+            row("1.10.0", Some(OutcomeKind::Completed), ""),
+            row("1.2.27", Some(OutcomeKind::Hung), "question"),
             row("1.1.0", None, "it has no | server"),
-            Row { evidence: "deadline".to_owned(), ..row("1.2.28", Some("hung"), "question") },
+            Row { evidence: "deadline".to_owned(), ..row("1.2.28", Some(OutcomeKind::Hung), "question") },
             Row { problems: vec!["request 2: no `question`".into(), "request 3: no `question`".into()], ..odd },
         ]
         .map(|row| (row.key(), row))
@@ -231,11 +232,11 @@ mod tests {
             virtual_time: Some(virtual_time.clone()),
             ..row(version, Some(outcome), "question")
         };
-        let rows = [of("1.0.0", "hung", "proved"), of("1.1.0", "no-end", "horizon(24h)")];
+        let rows = [of("1.0.0", OutcomeKind::Hung, "proved"), of("1.1.0", OutcomeKind::NoEnd, "horizon(24h)")];
         let text = markdown(&rows.map(|row| (row.key(), row)).into());
         assert!(text.contains("| **hung** question 10s *p* | **no end** question 10s |"), "{text}");
         assert!(!text.contains("on the wall clock"));
-        let wall: Rows = [row("1.0.0", Some("hung"), "")].map(|row| (row.key(), row)).into();
+        let wall: Rows = [row("1.0.0", Some(OutcomeKind::Hung), "")].map(|row| (row.key(), row)).into();
         assert!(markdown(&wall).contains("Cells with *w* ran on the wall clock"));
     }
 }

@@ -3,8 +3,10 @@
 //! Invariant: these commands install nothing.
 
 use super::{Code, CommandError};
+use crate::on_record;
 use clap::Args;
 use rehang_agents::Source;
+use rehang_scenario::text::counted;
 use rehang_upstream::agents;
 use rehang_upstream::error::UpstreamError;
 use serde_json::json;
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang agents                       who there is
-  rehang agents opencode              its releases, by semver; * is installed, - cannot run, and why
+  rehang agents opencode              its releases, those that are installed (*) or cannot run (-), and what hangs them
   rehang agents 'codex@>=0.100'       some of them
   rehang agents --schema              the JSON Schema of agents' files")]
 pub struct Agents {
@@ -67,12 +69,13 @@ impl Agents {
             let recipe = agent.at(&version);
             let installed = recipe.as_ref().is_ok_and(|recipe| store.has(recipe));
             let cannot = recipe.err().map(|why| why.to_string());
+            let hangs = on_record::hangs_of(name, &version);
             if self.json {
                 let version = version.to_string();
                 writeln!(
                     out,
                     "{}",
-                    json!({ "agent": name, "version": version, "installed": installed, "cannot": cannot })
+                    json!({ "agent": name, "version": version, "installed": installed, "cannot": cannot, "hangs": hangs })
                 )?;
             } else {
                 let mark = if installed {
@@ -82,7 +85,11 @@ impl Agents {
                 } else {
                     " "
                 };
-                writeln!(out, "{mark} {name}@{version}  {}", cannot.unwrap_or_default())?;
+                let known = match hangs.len() {
+                    0 => String::new(),
+                    n => format!("hangs in {}: {}", counted(n, "scenario"), hangs.join(", ")),
+                };
+                writeln!(out, "{mark} {name}@{version}  {}", cannot.unwrap_or(known))?;
             }
         }
         Ok(Code::Expected)

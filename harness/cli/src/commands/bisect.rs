@@ -9,16 +9,16 @@ use crate::bars::Install;
 use crate::releases::said;
 use clap::{Args, ValueEnum};
 use rehang_agents::{Version, Wanted};
-use rehang_runner::binaries::{fakes, own_binary};
 use rehang_live::Virtual;
-use rehang_scenario::Terminal;
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::text::counted;
+use rehang_scenario::{OutcomeKind, Terminal};
 use rehang_upstream::agents;
 use rehang_upstream::bisect::{Next, Search, Seen};
 use rehang_upstream::error::UpstreamError;
 use rehang_upstream::memory::Gate;
 use rehang_upstream::plan::{self, Cell};
-use rehang_upstream::row::{Row, Verdict, is_hang};
+use rehang_upstream::row::{Row, Verdict};
 use rehang_upstream::runner::{Runner, Stop};
 use serde_json::json;
 use std::io::Write;
@@ -78,8 +78,6 @@ pub struct Bisect {
 const PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 /// How long threads sleep meanwhile that only wake up now and then.
 const TICKERS_SLEEP: Duration = Duration::from_secs(10);
-/// The outcome of a run that was alive at its horizon.
-const NO_END: &str = "no-end";
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -173,7 +171,7 @@ impl Bisect {
 
 /// Whether a release ran and came to an end.
 fn ends_by_itself(row: &Row) -> bool {
-    row.outcome.as_deref().is_some_and(|outcome| !is_hang(outcome) && outcome != "undecided")
+    row.outcome.is_some_and(|outcome| !outcome.is_hang() && outcome != OutcomeKind::Undecided)
 }
 
 /// Why there is nothing to search for between two ends.
@@ -195,14 +193,14 @@ fn which(row: &Row, ends: &[Verdict; 2]) -> Option<usize> {
     if row.outcome.is_none() || !row.flaky.is_empty() {
         return None;
     }
-    if row.outcome.as_deref() == Some("undecided") {
+    if row.outcome == Some(OutcomeKind::Undecided) {
         return None;
     }
     let verdict = row.verdict();
     if let Some(end) = ends.iter().position(|end| *end == verdict) {
         return Some(end);
     }
-    let hangs = |verdict: &Verdict| is_hang(&verdict.outcome);
+    let hangs = |verdict: &Verdict| verdict.outcome.is_some_and(OutcomeKind::is_hang);
     let free: Vec<usize> = (0..2).filter(|&end| !hangs(&ends[end])).collect();
     match free.as_slice() {
         [only] if !hangs(&verdict) => Some(*only),
@@ -251,7 +249,7 @@ impl Looks<'_> {
     /// it took. Threads that only wake up now and then are let sleep for that look, so that two hours are soon over.
     fn longest_limit(&mut self, ends: &[Row; 2]) -> Result<Option<Duration>, CommandError> {
         let Some(usual) = self.runner.in_virtual_time else { return Ok(None) };
-        let has_no_end = |row: &Row| row.outcome.as_deref() == Some(NO_END);
+        let has_no_end = |row: &Row| row.outcome == Some(OutcomeKind::NoEnd);
         let mut longest = None;
         for (at, _) in [0, self.cells.len() - 1].into_iter().zip(ends).filter(|(_, row)| has_no_end(row)) {
             let patient = Virtual { until: PATIENCE, skip_tickers: Some(TICKERS_SLEEP), ..usual };
@@ -355,33 +353,33 @@ mod tests {
     use super::*;
     use rehang_upstream::row::Key;
 
-    fn row(outcome: Option<&str>, detail: &str) -> Row {
+    fn row(outcome: Option<OutcomeKind>, detail: &str) -> Row {
         let key = Key { agent: "a".into(), version: "1.0.0".into(), scenario: "s".into(), terminal: "null".into() };
-        Row { outcome: outcome.map(str::to_owned), detail: detail.into(), ..Row::unrun(&key, "h", String::new()) }
+        Row { outcome, detail: detail.into(), ..Row::unrun(&key, "h", String::new()) }
     }
 
     #[test]
     fn a_release_is_like_one_end_or_not_usable() {
-        let (hung, completed) = (row(Some("hung"), "question"), row(Some("completed"), ""));
+        let (hung, completed) = (row(Some(OutcomeKind::Hung), "question"), row(Some(OutcomeKind::Completed), ""));
         let ends = [hung.verdict(), completed.verdict()];
         assert_eq!(which(&hung, &ends), Some(0));
         assert_eq!(which(&completed, &ends), Some(1));
-        assert_eq!(which(&row(Some("failed"), "x"), &ends), Some(1), "it does not hang");
-        assert_eq!(which(&row(Some("hung"), "exit"), &ends), None, "another hang");
+        assert_eq!(which(&row(Some(OutcomeKind::Failed), "x"), &ends), Some(1), "it does not hang");
+        assert_eq!(which(&row(Some(OutcomeKind::Hung), "exit"), &ends), None, "another hang");
         assert_eq!(which(&row(None, "no binary"), &ends), None);
         let flaky = Row { flaky: vec!["hung 3 of 6".into()], ..hung.clone() };
         assert_eq!(which(&flaky, &ends), None);
-        let (no_end, undecided) = (row(Some("no-end"), "question"), row(Some("undecided"), "why"));
+        let (no_end, undecided) = (row(Some(OutcomeKind::NoEnd), "question"), row(Some(OutcomeKind::Undecided), "why"));
         assert_eq!(which(&no_end, &ends), None, "another kind of hang");
         assert_eq!(which(&no_end, &[no_end.verdict(), completed.verdict()]), Some(0));
         assert_eq!(which(&undecided, &ends), None);
-        let both_free = [completed.verdict(), row(Some("failed"), "x").verdict()];
-        assert_eq!(which(&row(Some("stopped"), "y"), &both_free), None);
+        let both_free = [completed.verdict(), row(Some(OutcomeKind::Failed), "x").verdict()];
+        assert_eq!(which(&row(Some(OutcomeKind::Stopped), "y"), &both_free), None);
     }
 
     #[test]
     fn ends_must_differ_and_be_sure() {
-        let (hung, completed) = (row(Some("hung"), "question"), row(Some("completed"), ""));
+        let (hung, completed) = (row(Some(OutcomeKind::Hung), "question"), row(Some(OutcomeKind::Completed), ""));
         assert_eq!(unfit(&[hung.clone(), completed.clone()]), None);
         assert!(unfit(&[hung.clone(), hung.clone()]).unwrap().contains("alike"));
         assert!(unfit(&[hung.clone(), row(None, "no binary")]).unwrap().contains("cannot run"));

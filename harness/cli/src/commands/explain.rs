@@ -4,10 +4,12 @@
 //! a table whose first cell is the word; a strategy is explained by its own entry.
 
 use super::{Code, CommandError};
-use crate::book;
+use crate::{book, on_record};
 use clap::Args;
+use rehang_agents::Version;
 use rehang_hangs::Mechanism;
 use rehang_scenario::text::{did_you_mean, suggest};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// The pages whose entries are explained.
@@ -59,6 +61,7 @@ impl Explain {
             texts.push(format!(
                 "`rehang score {id}`: which strategy ends it today; `rehang list --files {id}`: its scenarios"
             ));
+            texts.extend(releases(*id));
         }
         let strategies = rehang_strategy::all();
         let stacks = rehang_strategy::catalogue::named();
@@ -78,6 +81,22 @@ impl Explain {
         let near = near.unwrap_or_else(|| "; `rehang explain` lists the words there are".to_owned());
         Err(CommandError::Usage(format!("nothing is called '{word}'{near}")))
     }
+}
+
+/// Which releases are on record as hung by a mechanism, in one line.
+fn releases(mechanism: Mechanism) -> Option<String> {
+    let scenarios = rehang_upstream::plan::scenarios(&[], &[]).unwrap_or_default();
+    let is_of = |name: &str| scenarios.iter().any(|s| s.name == name && s.scenario.mechanism == mechanism.id());
+    let mut by_agent: BTreeMap<&str, BTreeSet<Version>> = BTreeMap::new();
+    for row in on_record::hangs().filter(|row| is_of(&row.scenario)) {
+        by_agent.entry(&row.agent).or_default().extend(Version::parse(&row.version));
+    }
+    let agents = by_agent.iter().map(|(agent, versions)| {
+        let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+        format!("{agent} {}", versions.join(", "))
+    });
+    let line = agents.collect::<Vec<_>>().join("; ");
+    (!line.is_empty()).then(|| format!("Releases that were seen to hang by it: {line} (`rehang agents NAME`)"))
 }
 
 /// The paragraph of a mechanism's section that has a label, such as `Prevent`, in one line.

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a hang counts if its proof was made here and now, by playing the scenario without a strategy on the simulated
 //! kernel; a scenario that runs only in lockstep is counted as a scenario, and its hang is not. A release counts if one of its
-//! cells in `UPSTREAM.md` hung in a scenario of the mechanism.
+//! cells in `UPSTREAM.ndjson` hung in a scenario of the mechanism.
 
-use crate::book;
+use crate::on_record;
 use rehang_judge::verdict::Outcome;
 use rehang_os::sim::SimKernel;
 use rehang_runner::unit::Unit;
@@ -27,7 +27,6 @@ struct Has {
 /// them.
 pub fn table(units: &[Unit], real: &[Named]) -> Vec<String> {
     let mut all: BTreeMap<&str, Has> = BTreeMap::new();
-    let hung = hung_releases(book::UPSTREAM);
     for unit in units {
         let has = all.entry(unit.main.mechanism.as_str()).or_default();
         has.files.insert(unit.name.split('[').next().unwrap_or_default().to_owned());
@@ -44,8 +43,8 @@ pub fn table(units: &[Unit], real: &[Named]) -> Vec<String> {
         // the same names as of the units: what a fake plays too is counted once
         has.files.insert(format!("upstream/{}", name.split('[').next().unwrap_or_default()));
         has.scenarios.insert(format!("upstream/{name}"));
-        let of_it = hung.iter().filter(|(scenario, _)| scenario == name);
-        has.releases.extend(of_it.map(|(_, release)| release.clone()));
+        let of_it = on_record::hangs().filter(|row| row.scenario == *name);
+        has.releases.extend(of_it.map(|row| format!("{}@{}", row.agent, row.version)));
     }
     let mut lines = vec![row("", "mechanism", ["files", "scenarios", "hangs", "controls", "releases"], "")];
     lines.extend(Mechanism::ALL.iter().map(|mechanism| line(*mechanism, all.get(mechanism.id()))));
@@ -77,29 +76,6 @@ fn row(id: &str, name: &str, [files, scenarios, hangs, controls, releases]: [&st
     line.trim_end().to_owned()
 }
 
-/// The scenarios and releases of a table of real releases whose cell says that the release hung.
-fn hung_releases(table: &str) -> Vec<(String, String)> {
-    let (mut agent, mut versions, mut found) = ("", Vec::new(), Vec::new());
-    for line in table.lines() {
-        if let Some(name) = line.strip_prefix("## ") {
-            agent = name;
-        }
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        match cells.as_slice() {
-            ["scenario", "terminal", more @ .., _] => versions = more.to_vec(),
-            [scenario, _, more @ .., _] if more.len() == versions.len() => {
-                let hung = versions
-                    .iter()
-                    .zip(more)
-                    .filter(|(_, cell)| cell.starts_with("**hung**") || cell.starts_with("**no end**"));
-                found.extend(hung.map(|(version, _)| ((*scenario).to_owned(), format!("{agent}@{version}"))));
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
 /// Whether this unit's scenario is proved to hang if no strategy acts.
 fn hangs(unit: &Unit) -> bool {
     let plays = unit.stages.contains(&Stage::Sim) && unit.cells.iter().any(|cell| cell.strategy == "none");
@@ -109,18 +85,4 @@ fn hangs(unit: &Unit) -> bool {
     plays
         && judged(&mut kernel, &job, &setting, None)
             .is_ok_and(|played| matches!(played.verdict.outcome, Outcome::Hung { .. }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_release_that_hung_is_counted_once_for_its_scenario() {
-        let table = "## one\n\n| scenario | terminal | 1.0 | 2.0 | command |\n|---|---|---|---|---|\n\
-            | stdin | null | **hung** stdin 3s | completed 1s | `x` |\n| stdin | tty | – (1) |  | `x` |\n";
-        assert_eq!(hung_releases(table), [("stdin".to_owned(), "one@1.0".to_owned())]);
-        let all = hung_releases(book::UPSTREAM);
-        assert!(all.iter().any(|(scenario, release)| scenario == "alive-after-result" && release == "claude@2.0.77"));
-    }
 }

@@ -294,7 +294,7 @@ impl Told<'_> {
             let (score, outcome) = (did.score.word(), did.outcome.describe());
             match did.broken.is_empty() {
                 true => format!("{} ({score}: {outcome}, after {})", did.stack, did.took),
-                false => format!("{} ({score}: {outcome}; breaks {})", did.stack, names(&did.broken)),
+                false => format!("{} ({score}: {outcome}; breaks {})", did.stack, Invariant::names(&did.broken)),
             }
         };
         let mut list = |title: String, dids: &[&Did]| -> std::io::Result<()> {
@@ -319,7 +319,7 @@ impl Told<'_> {
 
     fn print_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let Told { property, small, written, others, path, differs, verdict } = *self;
-        let stack = |did: &Did| json!({ "strategy": did.stack, "outcome": did.outcome.word(), "score": did.score.word(), "broken": names(&did.broken), "virtual_ms": did.took.as_ms() });
+        let stack = |did: &Did| json!({ "strategy": did.stack, "outcome": did.outcome.word(), "score": did.score.word(), "broken": Invariant::names(&did.broken), "virtual_ms": did.took.as_ms() });
         let object = json!({
             "shows": property.to_string(),
             "verdict": verdict,
@@ -441,8 +441,4 @@ fn sorted(stacks: &[Did]) -> (Vec<&Did>, Vec<&Did>, Vec<&Did>) {
         stacks.iter().skip(1).partition(|did| matches!(did.score, Score::Wrongly | Score::Harmed));
     let (ends, leaves) = rest.into_iter().partition(|did| matches!(did.score, Score::Resolved | Score::Stopped));
     (ends, worse, leaves)
-}
-
-fn names(broken: &[Invariant]) -> String {
-    broken.iter().map(|invariant| invariant.name()).collect::<Vec<_>>().join(", ")
 }

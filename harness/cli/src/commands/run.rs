@@ -236,7 +236,7 @@ fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> Result<(), Co
     let mut names = pictures::FileNames::default();
     for cell in cells {
         if let (Some(trace), Some(row)) = (&cell.trace, &cell.row) {
-            outputs::write(&folder.join(names.of(&cell.id, &format!("{}.ndjson", row.stage))), trace)?;
+            outputs::write(&folder.join(names.of(&cell.id, &format!("{}.ndjson", row.stage.name()))), trace)?;
         }
     }
     Ok(())

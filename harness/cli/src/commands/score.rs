@@ -111,7 +111,7 @@ impl Score {
             problems = selected.problems.len();
             for cell in crate::bars::run(pool, &selected.units, true)?.cells {
                 if let (Some(row), Some(share)) = (&cell.row, &cell.share) {
-                    pairs.add((&row.scenario, &row.terminal, row.seed), &row.strategy, share.inside, share.with_ms);
+                    pairs.add((&row.scenario, row.terminal, row.seed), &row.strategy, share.inside, share.with_ms);
                 }
             }
         }

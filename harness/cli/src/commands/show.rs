@@ -18,6 +18,7 @@ use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::select::Selected;
 use rehang_runner::unit::CellAnswer;
+use rehang_scenario::Invariant;
 use rehang_scenario::text::{counted, counted_as, duration};
 use rehang_search::orders::Inevitable;
 use rehang_trace::{Event, Trace, ndjson};
@@ -150,7 +151,7 @@ fn shown(cell: &CellAnswer, ordered: Option<&CellOrders>, width: usize) -> Strin
     let Some(row) = &cell.row else {
         return fold(&format!("{}: {}", cell.id, cell.why().join("; ")), width);
     };
-    let mut out = fold(&format!("{} on {}", cell.id, row.stage), width);
+    let mut out = fold(&format!("{} on {}", cell.id, row.stage.name()), width);
     out.push('\n');
     match cell.trace.as_deref().map(|trace| ndjson::read(trace.as_bytes())) {
         Some(Ok((_, trace))) => {
@@ -163,8 +164,8 @@ fn shown(cell: &CellAnswer, ordered: Option<&CellOrders>, width: usize) -> Strin
     let words = [
         row.cause.as_deref().map(|cause| format!("; cause {cause}")),
         row.blocked_on.map(|on| format!("; blocked on {on}")),
-        row.proof.as_deref().map(|proof| format!("; proved by {proof}")),
-        (!row.broken.is_empty()).then(|| format!("; breaks {}", row.broken.join(", "))),
+        row.proof.map(|proof| format!("; proved by {proof}")),
+        (!row.broken.is_empty()).then(|| format!("; breaks {}", Invariant::names(&row.broken))),
     ];
     let words: String = words.into_iter().flatten().collect();
     out.push_str(&fold(&format!("{} after {} of virtual time{words}", row.outcome, duration(row.virtual_ms)), width));

@@ -7,7 +7,7 @@ use super::clock::ClockArgs;
 use super::{Code, CommandError};
 use crate::bars::Install;
 use crate::pictures;
-use crate::releases::{Shown, is_hang, said};
+use crate::releases::{Shown, said};
 use crate::report::Format;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -206,7 +206,7 @@ impl Upstream {
             return Err(CommandError::Usage(stop));
         }
         let worse = changes.iter().any(|change| change.regression);
-        let hung = self.deny_hangs && rows.iter().any(is_hang);
+        let hung = self.deny_hangs && rows.iter().any(Row::is_hang);
         let code = if worse { Code::Unexpected } else { Code::Expected };
         let code = if hung { code.max(Code::Hang) } else { code };
         Ok(if faults.is_empty() { code } else { code.max(Code::Fault) })

@@ -72,6 +72,10 @@ pub struct Process {
     /// Its descriptors whose open file has a lock, as their fdinfo tells: copies of one open file share its lock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locked_fds: Vec<i32>,
+    /// Of a process of the tree that waits in memory which others may have too, and which nobody can open any more: all
+    /// others that have it. `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares_with: Option<Vec<Pid>>,
     /// Descriptors that were sent to it over Unix sockets and that it has not taken yet.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fds_in_flight: u64,

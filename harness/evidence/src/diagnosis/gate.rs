@@ -25,7 +25,7 @@ const MAX_OUT_OF_SIGHT: usize = 4;
 /// The finding as it may be said.
 pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     let roots = &view.after.roots;
-    let all_closed_in = graph.are_closed_in(roots) && stands_still(view, graph);
+    let all_closed_in = graph.seem_closed_in(roots) && stands_still(view, graph);
     let finding = match finding.verdict {
         Verdict::Waiting if finding.signature == Signature::TerminalPerson && all_closed_in && view.is_supervised() => {
             let because = "everybody who could send a key waits for it, or for nothing that is alive";
@@ -40,7 +40,7 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         Verdict::Waiting | Verdict::Unknown
             if all_closed_in
                 && finding.signature != Signature::TerminalPerson
-                && graph.is_closed_in(finding.pid)
+                && graph.seems_closed_in(finding.pid)
                 && !is_its_own_peer(graph, &finding) =>
         {
             let root = roots.first().copied().unwrap_or_default();
@@ -80,6 +80,12 @@ pub fn agent_above(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<
     (!graph.is_closed_in(agent)).then(|| view.name(agent).to_string())
 }
 
+/// What a process has written that owes an answer, in bytes.
+pub fn written(view: &View<'_>, finding: &Finding) -> Option<u64> {
+    let process = view.process(finding.pid).filter(|_| finding.signature == Signature::OwesAnswer)?;
+    process.io.map(|io| io.written_bytes)
+}
+
 /// Whether a process that hangs below a root waits for the root's own stdin, and only processes above the root hold its other
 /// end. A source beside the root (a pipeline) may be slow.
 pub fn is_at_callers_stdin(view: &View<'_>, finding: &Finding) -> bool {
@@ -101,7 +107,7 @@ pub fn is_at_callers_stdin(view: &View<'_>, finding: &Finding) -> bool {
 /// Whether no thread of those that are closed in ran between the two looks: snapshots are not taken in one instant, and
 /// two that talk to each other may both be seen while they wait.
 fn stands_still(view: &View<'_>, graph: &Graph) -> bool {
-    let closed_in = graph.closed.iter().flatten().filter_map(|pid| view.process(*pid));
+    let closed_in = graph.components().flatten().filter_map(|pid| view.process(*pid));
     closed_in
         .flat_map(|process| process.threads.iter().map(|thread| (process.pid, thread.tid)))
         .all(|(pid, tid)| view.switches(pid, tid) == 0)
@@ -196,7 +202,9 @@ fn alarm(view: &View<'_>, finding: &Finding) -> Option<Way> {
 fn ends_by(finding: Finding, way: &Way, lasted_ms: u64) -> Finding {
     let left_ms = ways::LONG_MS.saturating_sub(lasted_ms).max(way.left_ms.unwrap_or(0)).max(1);
     let words = way.words();
-    let ends = if finding.ends.is_empty() { words.clone() } else { format!("{words}; or {}", finding.ends) };
+    // a way is in sight now
+    let others = finding.ends.trim_start_matches("nothing in sight").trim_start_matches("; ");
+    let ends = if others.is_empty() { words.clone() } else { format!("{words}; or {others}") };
     let because = match finding.because.as_str() {
         "" => format!("it may end by {words}"),
         because => format!("{because}; it may end by {words}"),
@@ -209,7 +217,7 @@ fn ends_by(finding: Finding, way: &Way, lasted_ms: u64) -> Finding {
 
 /// A wait of which the graph shows that nobody is left who could end it.
 fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Finding {
-    let Some(all) = graph.closed.iter().find(|pids| pids.contains(&root)) else { return finding };
+    let Some(all) = graph.component(root) else { return finding };
     let living: Vec<Pid> = all
         .iter()
         .copied()
@@ -252,7 +260,7 @@ pub fn out_of_sight(view: &View<'_>, graph: &Graph, finding: &Finding) -> Vec<St
         To::Outside(who) => Some(who.clone()),
         _ => None,
     });
-    let alarm = "an alarm of a process of this machine".to_owned();
+    let alarm = "an alarm that a process of this machine has set (the kernel does not say which one)".to_owned();
     let alarms = matches!(view.after.alarms, Alarms::Some | Alarms::Unhandled).then_some(alarm);
     for who in outside.chain(alarms) {
         if !found.contains(&who) && found.len() < MAX_OUT_OF_SIGHT {

@@ -27,6 +27,10 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// The closed components: processes that wait for each other or for what is dead, and for nobody else.
     pub closed: Vec<Vec<Pid>>,
+    /// Those that would be closed if no process in them had an alarm: one is armed on this machine, and the kernel does not
+    /// say whose it is.
+    #[serde(skip)]
+    pub closed_but_for_alarms: Vec<Vec<Pid>>,
 }
 
 /// A process.
@@ -149,9 +153,29 @@ impl Graph {
         self.closed.iter().any(|component| component.contains(&pid))
     }
 
+    /// As [`Graph::is_closed_in`], but for an alarm that another process is likely to have.
+    pub fn seems_closed_in(&self, pid: Pid) -> bool {
+        self.component(pid).is_some()
+    }
+
     /// Whether there are such processes, and that is so of each.
     pub fn are_closed_in(&self, pids: &[Pid]) -> bool {
         !pids.is_empty() && pids.iter().all(|pid| self.is_closed_in(*pid))
+    }
+
+    /// As [`Graph::are_closed_in`], but for an alarm that another process is likely to have.
+    pub fn seem_closed_in(&self, pids: &[Pid]) -> bool {
+        !pids.is_empty() && pids.iter().all(|pid| self.seems_closed_in(*pid))
+    }
+
+    /// The component of a process that is, or seems, closed in.
+    pub fn component(&self, pid: Pid) -> Option<&Vec<Pid>> {
+        self.components().find(|pids| pids.contains(&pid))
+    }
+
+    /// All components that are, or seem, closed.
+    pub fn components(&self) -> impl Iterator<Item = &Vec<Pid>> {
+        self.closed.iter().chain(&self.closed_but_for_alarms)
     }
 
     /// What a process waits for, and those that it waits for, nearest first.
@@ -233,8 +257,14 @@ pub fn of(view: &View<'_>) -> Graph {
         graph.closed = closed(&graph);
     }
     // a process that was not read may hold an end of anything
-    if matches!(after.alarms, Alarms::Some | Alarms::Unhandled) || after.unread > 0 {
+    if after.unread > 0 {
         graph.closed.clear();
+    }
+    match after.alarms {
+        Alarms::Some => graph.closed_but_for_alarms = std::mem::take(&mut graph.closed),
+        // none of those that handle alarms needs to have it
+        Alarms::Unhandled => graph.closed.clear(),
+        Alarms::None | Alarms::NotKnown => {}
     }
     graph
 }

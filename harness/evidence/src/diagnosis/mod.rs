@@ -85,6 +85,9 @@ pub struct Diagnosis {
     /// above them hold the other end: who started them, with a pipe and without a word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_at_callers_stdin: bool,
+    /// What a process has written that owes an answer, in bytes since it began: one that tells of its progress is at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
     /// The processes below the agent of which the end, each with all processes below it, would let the agent go on; empty
     /// if it is not hung, or if only the end of the whole run would do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -175,6 +178,7 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         is_root: after.roots.contains(&best.pid),
         closed_in,
         is_at_callers_stdin: gate::is_at_callers_stdin(view, &best),
+        written_bytes: gate::written(view, &best),
         agent_above: gate::agent_above(view, &graph, &best),
         hung_in_ms: best.hung_in_ms.filter(|_| best.verdict == Verdict::Waiting),
         out_of_sight: gate::out_of_sight(view, &graph, &best),

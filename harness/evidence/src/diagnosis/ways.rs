@@ -162,7 +162,7 @@ pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
         if view.is_known_agent(*above) && way.is_of_a_screen() {
             return None;
         }
-        Some(Way::new(format!("{}, which has a timer and may end it", view.name(*above)), way.left_ms))
+        Some(Way::new(format!("{}, which has a timer", view.name(*above)), way.left_ms))
     })
 }
 

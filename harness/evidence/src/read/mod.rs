@@ -22,6 +22,7 @@ mod process;
 mod prompt;
 mod records;
 mod served;
+mod shared;
 #[cfg(test)]
 pub mod staged;
 mod virtual_time;
@@ -164,6 +165,7 @@ fn read(
     }
     unseen(&mut snapshot, &all, &others);
     ways::add(&mut snapshot);
+    shared::add(&mut snapshot, &all, &reach);
     if let Some(time) = &reach.time {
         time.add_ages(&mut snapshot);
     }

@@ -512,7 +512,7 @@ pub fn all() -> Vec<Case> {
         }),
         Case {
             ready: 1,
-            ..moves("lock-holder-works", Waiting, Signature::LockWait, None, "and works", |s| {
+            ..moves("lock-holder-works", Waiting, Signature::LockWait, None, "while it works", |s| {
                 locked(s, "flock", "index.lock", &["flock"], &["build"])
             })
         },

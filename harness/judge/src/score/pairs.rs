@@ -5,6 +5,7 @@
 
 use super::cost::{CostRow, NONE, layer};
 use super::table::minutes;
+use rehang_scenario::Terminal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ const SHOWN: usize = 10;
 #[derive(Debug, Clone, Default)]
 pub struct Pairs {
     /// A scenario with its arm, a terminal and a seed: what each stack costs there, in milliseconds.
-    cells: BTreeMap<(String, String, u64), BTreeMap<String, u64>>,
+    cells: BTreeMap<(String, Terminal, u64), BTreeMap<String, u64>>,
     inside: BTreeSet<String>,
 }
 
@@ -26,9 +27,9 @@ impl Pairs {
     }
 
     /// Adds what a stack cost in a cell: a scenario with its arm, a terminal, a seed.
-    pub fn add(&mut self, cell: (&str, &str, u64), strategy: &str, inside: bool, cost_ms: u64) {
+    pub fn add(&mut self, cell: (&str, Terminal, u64), strategy: &str, inside: bool, cost_ms: u64) {
         let (scenario, terminal, seed) = cell;
-        let costs = self.cells.entry((scenario.to_owned(), terminal.to_owned(), seed)).or_default();
+        let costs = self.cells.entry((scenario.to_owned(), terminal, seed)).or_default();
         costs.insert(strategy.to_owned(), cost_ms);
         if inside {
             self.inside.insert(strategy.to_owned());
@@ -104,7 +105,7 @@ mod tests {
         let mut pairs = Pairs::default();
         for (scenario, costs) in cells {
             for (strategy, minutes) in *costs {
-                pairs.add((scenario, "null", 1), strategy, *strategy == "c", minutes * 60_000);
+                pairs.add((scenario, Terminal::Null, 1), strategy, *strategy == "c", minutes * 60_000);
             }
         }
         pairs

@@ -5,6 +5,7 @@
 use super::{MARKS, Mechanism, Site, legend, text, worst};
 use maud::{Markup, html};
 use rehang_judge::score::ScoreRow;
+use rehang_scenario::OutcomeKind;
 use rehang_scenario::text::{counted, duration};
 use std::collections::BTreeSet;
 
@@ -129,7 +130,7 @@ fn hung(site: &Site, id: &str) -> Markup {
     for agent in &site.agents {
         let lines = agent.lines.iter().filter(|line| line.mechanism.as_deref() == Some(id));
         let hangs = |at: usize, cells: &[Option<super::Seen>]| {
-            cells.get(at).and_then(Option::as_ref).is_some_and(|seen| seen.outcome.as_deref() == Some("hung"))
+            cells.get(at).and_then(Option::as_ref).is_some_and(|seen| seen.outcome.is_some_and(OutcomeKind::is_hang))
         };
         let lines: Vec<_> = lines.collect();
         let tried = (0..agent.versions.len()).filter(|at| {

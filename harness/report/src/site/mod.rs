@@ -12,6 +12,7 @@ use crate::explain::Explained;
 use crate::html::BASE;
 use maud::{DOCTYPE, Markup, html};
 use rehang_judge::score::ScoreRow;
+use rehang_scenario::OutcomeKind;
 
 /// The style sheet of the site alone.
 const STYLE: &str = include_str!("../page/site.css");
@@ -77,8 +78,8 @@ pub struct Line {
 /// What a release did.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// `completed`, `stopped`, `failed`, `hung`; `None` if it could not run.
-    pub outcome: Option<String>,
+    /// How it ended; `None` if it could not run.
+    pub outcome: Option<OutcomeKind>,
     /// What a hang is blocked on, why it failed, why it could not run.
     pub detail: String,
     /// How long it took, in words; empty if it did not run.

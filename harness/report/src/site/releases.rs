@@ -5,6 +5,7 @@
 
 use super::{Agent, Line, Seen, Site, text};
 use maud::{Markup, html};
+use rehang_scenario::OutcomeKind;
 use rehang_scenario::text::counted;
 
 /// Releases that a wide window has room for beside scenario and mechanism.
@@ -14,8 +15,9 @@ const WIDE: usize = 8;
 pub fn page(site: &Site) -> Markup {
     html! {
         p { "Real releases from npm and PyPI, each in a sandbox without a network, against a scripted model. "
-            b.k-H { "hung" } " means that nothing moved for the agent's whole window, or that it was alive at the deadline: "
-            "that is seen on the wall clock, not proved. A dash: it could not run, and the number's note says why. "
+            b.k-H { "hung" } " is proved in virtual time: every thread waits for another one, and no timer is left. On the wall clock "
+            "nothing moved for a whole window, which is seen and not proved. " b.k-H { "no-end" } ": it was alive when its virtual time was "
+            "over. A dash: it could not run, and the number's note says why. "
             "Empty: not tried." }
         @if site.agents.is_empty() { p { "This site was made without a results file: " code { "rehang-lab site --upstream FILE" } } }
         @for agent in &site.agents {
@@ -77,16 +79,16 @@ fn table(site: &Site, agent: &Agent, lines: &[&Line], up: &str) -> Markup {
 
 fn cell(seen: Option<&Seen>, notes: &[&str]) -> Markup {
     let Some(seen) = seen else { return html! { td {} } };
-    let class = match seen.outcome.as_deref() {
+    let class = match seen.outcome {
         _ if seen.flaky => "k-m",
-        Some("hung") => "k-H",
-        Some("completed") => "k-r",
+        Some(outcome) if outcome.is_hang() => "k-H",
+        Some(OutcomeKind::Completed) => "k-r",
         Some(_) => "k-m",
         None => "k-u",
     };
-    html! { td class=(class) { @match seen.outcome.as_deref() {
-        Some("hung") => { strong { "hung" } " " (text(&seen.detail)) " " (seen.took) },
-        Some(outcome) => { (text(outcome)) " " (seen.took) },
+    html! { td class=(class) { @match seen.outcome {
+        Some(outcome) if outcome.is_hang() => { strong { (outcome.word()) } " " (text(&seen.detail)) " " (seen.took) },
+        Some(outcome) => { (outcome.word()) " " (seen.took) },
         None => { "– (" (1 + notes.iter().position(|note| *note == seen.detail).unwrap_or(0)) ")" },
     } @if seen.flaky { " flaky" } } }
 }

@@ -34,14 +34,19 @@ fn site() -> Site {
         benign: false,
         scenarios: vec![("question/row-diff".to_owned(), "Asks".to_owned())],
     };
-    let seen = |outcome: Option<&str>, detail: &str| {
-        Some(Seen { outcome: outcome.map(str::to_owned), detail: detail.to_owned(), ..Seen::default() })
+    let seen = |outcome: Option<OutcomeKind>, detail: &str| {
+        Some(Seen { outcome, detail: detail.to_owned(), ..Seen::default() })
     };
     let line = Line {
         scenario: "question".to_owned(),
         terminal: "null".to_owned(),
         mechanism: Some("Q1".to_owned()),
-        cells: vec![seen(Some("hung"), "question"), seen(Some("completed"), ""), seen(None, "<b>no tool</b>"), None],
+        cells: vec![
+            seen(Some(OutcomeKind::Hung), "question"),
+            seen(Some(OutcomeKind::Completed), ""),
+            seen(None, "<b>no tool</b>"),
+            None,
+        ],
         command: "rehang upstream opencode@VERSION question --terminal null".to_owned(),
     };
     let versions = ["1.2.27", "1.3.0", "1.4.0", "1.5.0"].map(str::to_owned).to_vec();

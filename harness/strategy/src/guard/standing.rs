@@ -72,6 +72,8 @@ pub struct Finding {
     pub closed_in: bool,
     /// It counts as hung only after this time, since something in sight may still end it.
     pub hung_in: Option<Span>,
+    /// What the process has written that owes an answer, in bytes: a report of progress begins the wait anew.
+    pub written_bytes: Option<u64>,
     /// How long it may last.
     pub after: Span,
     /// The processes below the agent that are ended first.
@@ -86,8 +88,10 @@ impl Finding {
             Signature::StrayWritesPipe => Signature::StrayHoldsPipe,
             signature => signature,
         };
-        let what =
-            |finding: Finding| (finding.pid, finding.closed_in, finding.is_root, finding.limit.class, state(finding));
+        let what = |finding: Finding| {
+            let Finding { pid, closed_in, is_root, limit, written_bytes, .. } = finding;
+            (pid, closed_in, is_root, limit.class, written_bytes, state(finding))
+        };
         what(self) == what(before) && !(self.hung_in.is_some() && before.hung_in.is_none())
     }
 
@@ -99,11 +103,15 @@ impl Finding {
             pid,
             closed_in,
             hung_in,
+            written_bytes,
             after,
             parts,
         } = self;
         canon.text(signature.word()).flag(is_root).num(after.as_ms()).num(u64::from(pid.unsigned_abs()));
         canon.flag(closed_in).flag(hung_in.is_some());
+        option(canon, written_bytes, |canon, bytes| {
+            canon.num(bytes);
+        });
         parts.canon(canon);
     }
 }
@@ -226,7 +234,7 @@ impl Standing {
 /// The finding, if it ends a run once it has lasted for its time. `said`: the run has said something, so that what it reads may
 /// be an answer to that.
 fn found_by(diagnosis: &Diagnosis, times: &Times, said: bool) -> Option<Finding> {
-    let Diagnosis { signature, is_root, closed_in, pid, sure, .. } = *diagnosis;
+    let Diagnosis { signature, is_root, closed_in, pid, sure, written_bytes, .. } = *diagnosis;
     let limit = match sure {
         Sure::Guess => None,
         Sure::Likely | Sure::Certain => signature.limit(is_root, sure == Sure::Certain),
@@ -238,7 +246,17 @@ fn found_by(diagnosis: &Diagnosis, times: &Times, said: bool) -> Option<Finding>
     let within = span_of(signature, limit, closed_in, times);
     let within = if diagnosis.is_at_callers_stdin && !said { within.min(CLOSED) } else { within };
     let after = within.max(hung_in.unwrap_or_default());
-    Some(Finding { signature, is_root, limit, pid, closed_in, hung_in, after, parts: Parts::of(&diagnosis.parts) })
+    Some(Finding {
+        signature,
+        is_root,
+        limit,
+        pid,
+        closed_in,
+        hung_in,
+        written_bytes,
+        after,
+        parts: Parts::of(&diagnosis.parts),
+    })
 }
 
 /// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.

@@ -314,17 +314,17 @@ fn a_version_beside_a_process_does_what_it_always_did() {
         "guard-process",
     ];
     expect![[r#"
-        none: 1 states; f4ec70e88b754735
-        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; 7c0876c9a337b111
-        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; f0be3922e3327f00
-        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; 1143b0a5603f5c9c
-        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; 6e4fd48b36f53857
-        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 59b56cfe891b5857
-        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; 1b60a1bc270116b7
-        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 5ed7eae22d4004e1
-        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; 945cbeda8222e32e
-        cli-manager: 423 states, 1216 Say, 1349 Write; bf93f19af5e3f860
-        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; 5e517fca62024118
+        none: 1 states; 646841dc582a0062
+        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; d9cd65baaecafd38
+        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; e033ad06b399a3fb
+        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; f74cc5c89dc4135c
+        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; cfb1b1d9ab94d6ce
+        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 9a3fef9338855c70
+        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; 18ab94f559e15dd2
+        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 9f5a3391264281c0
+        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; fa807d345508fe99
+        cli-manager: 423 states, 1216 Say, 1349 Write; aca454661783efaa
+        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; 4bab913d2f498df3
     "#]].assert_eq(&lines(&specs, letters::process));
 }
 
@@ -361,11 +361,11 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         "pending-ask(policy=stop, after=2s)",
     ];
     expect![[r#"
-        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; 4ac3a83922e0193e
-        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; f92420fb10928d23
-        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; 81e2651b7c6bd769
-        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 84697718c988ec86
-        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 4655a6c5f1dec475
+        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; 3d9884b0231fd72b
+        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; dad0c0e37cffa86b
+        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; 1d581dce5afd8484
+        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69283972b3bad261
+        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 8e097edd7c985f80
     "#]]
     .assert_eq(&lines(&specs, letters::server));
     expect![[r#"

@@ -15,7 +15,7 @@ use rehang_os::sim::SimKernel;
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::text::one_of;
-use rehang_scenario::{BlockedOn, Scenario, Span, Stage, to_toml};
+use rehang_scenario::{BlockedOn, OutcomeKind, Scenario, Span, Stage, to_toml};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Read, Write};
@@ -126,13 +126,13 @@ impl Tried {
     /// Whether the scenario does what the log did, and its control arm completes.
     pub fn holds(&self, end: End) -> bool {
         let Some(main) = &self.main else { return false };
-        let word = match end {
-            End::Completed => "completed",
-            End::Failed => "failed",
-            End::Stopped => "stopped",
-            End::Hung => "hung",
+        let kind = match end {
+            End::Completed => OutcomeKind::Completed,
+            End::Failed => OutcomeKind::Failed,
+            End::Stopped => OutcomeKind::Stopped,
+            End::Hung => OutcomeKind::Hung,
         };
-        main.outcome == word && self.control.as_ref().is_none_or(|row| row.outcome == "completed")
+        main.outcome == kind && self.control.as_ref().is_none_or(|row| row.outcome == OutcomeKind::Completed)
     }
 }
 
@@ -203,7 +203,7 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), LogEr
         why => LogError::Unreadable { path: path.to_owned(), why },
     })?;
     let tried = tried(&imported);
-    if let Some(row) = tried.main.as_ref().filter(|row| row.outcome == "hung") {
+    if let Some(row) = tried.main.as_ref().filter(|row| row.outcome == OutcomeKind::Hung) {
         let blocked_on = row.blocked_on.map_or("", BlockedOn::word);
         let rules = rehang_logs::draft::expect(&imported.guess, &imported.draft.scenario, blocked_on);
         imported.draft.scenario.expect.clone_from(&rules);

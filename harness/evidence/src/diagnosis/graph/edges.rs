@@ -329,7 +329,13 @@ impl Found<'_, '_> {
     fn futex(&mut self, wait: &Wait, all: &[Wait]) {
         let process = self.process;
         if run::shares(process, wait) {
-            return self.add(To::Outside("a process that shares its memory".to_owned()), Over::Thread, "");
+            let Some(others) = &process.shares_with else {
+                return self.add(To::Outside("a process that shares its memory".to_owned()), Over::Thread, "");
+            };
+            for other in others {
+                self.add(to(self.view, process, *other), Over::Thread, "shared memory");
+            }
+            return self.add(To::Process(process.pid), Over::Thread, "");
         }
         match wait.limit {
             TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < NO_END_MS => self.alive("has a timer"),

@@ -421,6 +421,13 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
         .find(|found| matches!(found.signature, Signature::Serves | Signature::Watches | Signature::Debugger))?;
     let does = found.sentence;
     let name = view.name(process.pid);
+    // one event, or one client, is all that it waits for: whether that comes cannot be seen
+    if let Some(command) = view.process(found.pid).filter(|command| kind::ends_at_first(command)) {
+        let text = format!("{name} waits for a command that ends at the first: {does}");
+        let ends = format!("{}; from outside: {}", found.ends, end_it(view, found.pid));
+        let finding = Finding::hung(found.pid, Signature::NeverEnds, Mechanism::B5, text).ends(ends);
+        return Some(finding.because("whether it will come cannot be seen").after(view.age_ms(command), ways::LONG_MS));
+    }
     let text = format!("{name} waits for a command that usually does not end: {does}");
     let ends = format!("{}; next time, start it in the background, or with a limit", end_it(view, found.pid));
     let finding = Finding::hung(found.pid, Signature::NeverEnds, Mechanism::B5, text).ends(ends);

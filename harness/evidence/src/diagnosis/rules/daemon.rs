@@ -70,7 +70,7 @@ pub fn asked(rules: &mut Rules<'_, '_>, process: &Process, at: &str, daemons: &[
     let age = view.age_ms(process);
     let found = does(rules, pid, daemons);
     let taken = if is_queued { ", which has not taken its connection yet" } else { "" };
-    let text = format!("{name} waits for an answer of {who} at {at}{taken}, for {} at most", duration(age));
+    let text = format!("{name} waits for an answer of {who} at {at}{taken} (asked at most {} ago)", duration(age));
     match found {
         // what it waits for says more than that it is asked
         Some(found) if found.verdict == Verdict::Hung && found.rank >= rank::LIKELY => {

@@ -27,17 +27,27 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends(end_it(view, pid));
         return finding.because("/proc/locks names it as holder and as waiter").certain();
     }
+    // the holder is being explained by what waits for it: it waits for this one
+    let is_circle = rules.doing.contains(&holder);
     let why = held_up(rules, holder, pid);
     let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
+    if is_circle && !view.after.descends(pid, holder) {
+        let text = format!("{text} and which waits for {name} itself: they wait for each other");
+        let finding = Finding::hung(pid, Signature::MutualWait, Mechanism::C6, text).rank(rank::LIKELY);
+        let because = "/proc/locks names both, and the holder waits for an answer of the one that waits for the lock";
+        return finding.because(because).ends(end_it(view, holder));
+    }
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
-        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} and works"))
+        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} while it works"))
             .ends("the holder's work");
     }
     let seen = view.process(holder).filter(|holder| holder.fds_read);
     let naps = seen.and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
     if goes_on(&why) || naps.is_some() {
         let text = match naps {
-            Some(way) if !goes_on(&why) => format!("{text}, and which has {}: {}", way.words(), why.sentence),
+            Some(way) if !goes_on(&why) => {
+                format!("{text}; {} has {}: {}", view.name(holder), way.words(), why.sentence)
+            }
             _ => format!("{text}: {}", why.sentence),
         };
         return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends("the end of what the holder does");
@@ -240,13 +250,13 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let text = format!("{name} waits for the database {path}, which {other} has locked");
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Some(
-            Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} and works with"))
+            Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} while it works"))
                 .ends("the holder's work"),
         );
     }
     let naps = view.process(holder).and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
     if let Some(way) = naps {
-        let text = format!("{text} and which has {}", way.words());
+        let text = format!("{text}; {other} has {}", way.words());
         return Some(
             Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends("the end of what the holder does"),
         );

@@ -44,7 +44,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         None => process.args.join(" "),
     };
     let what: String = what.chars().take(MAX_SCRIPT).collect();
-    let text = format!("{} tries again{every} since {}: {what}", view.name(pid), duration(age));
+    let text = format!("{} tries again{every}, for {} so far: {what}", view.name(pid), duration(age));
     let finding = Finding::waiting(pid, Signature::TriesAgain, rank::CLOCK + 1, text).ends("what it looks for");
     let finding = match pgrep(script.map_or("", String::as_str)) {
         true => finding.because(

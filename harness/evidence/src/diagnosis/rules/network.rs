@@ -12,7 +12,7 @@ use crate::diagnosis::waits::NO_END_MS;
 use crate::diagnosis::ways::{LONG_MS, also_a_timer};
 use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
-use rehang_words::text::duration;
+use rehang_words::text::{counted, duration};
 
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
 /// record. The event of a token has a hundred and more.
@@ -61,6 +61,11 @@ fn by_neighbour(rules: &mut Rules<'_, '_>, process: &Process, finding: Finding, 
     let holders: Vec<Pid> = holders.filter(|pid| *pid != process.pid && *pid != view.after.reader.pid).collect();
     let does = daemon::does(rules, process.pid, &holders).filter(|does| does.rank > rank::UNKNOWN);
     let Some(does) = does else { return finding };
+    // a circle that it waits for never ends
+    if does.verdict == Verdict::Hung && does.signature == Signature::MutualWait {
+        let because = format!("{}; {}", finding.sentence, does.because);
+        return does.because(because);
+    }
     let text = format!("{}: {}", finding.sentence, does.sentence);
     let goes_on = does.verdict == Verdict::Working || (does.verdict == Verdict::Waiting && does.rank >= rank::CLOCK);
     match goes_on && does.hung_in_ms.is_none() && view.agent(process.pid).is_none() {
@@ -238,7 +243,8 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
     }
     if agent && came > 0 && came <= pieces * KEEPALIVE_BYTES {
         let text = format!(
-            "{name} waits for {answer} at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",
+            "{name} waits for {answer} at {at}, which sends next to nothing: {came} bytes in {} within {}, as keep-alive lines are",
+            counted(pieces, "piece"),
             duration(view.window_ns / 1_000_000)
         );
         let finding = Finding::waiting(pid, Signature::PeerKeepalive, rank::TALKS, text).guess();
@@ -285,9 +291,8 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
         let timer = if agent { String::new() } else { also_a_timer(view, process) };
         let text = format!("{name} waits for {what} at {at}, {how}{beside}{timer}");
         let limit = duration(view.limits.silent_ms);
-        let because = format!(
-            "silence counts as one from {limit} on; what came before may be content or a keep-alive line, which begins it anew"
-        );
+        let because =
+            format!("it counts as silent after {limit} without a byte; a keep-alive line starts that time again");
         return Some(Finding::waiting(pid, Signature::PeerWait, rank::FRESH, text).because(because).ends("an answer"));
     }
     let (signature, mechanism, who) = match tool {

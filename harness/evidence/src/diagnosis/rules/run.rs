@@ -311,6 +311,31 @@ fn outside_of_a_call(view: &View<'_>, process: &Process) -> Option<Finding> {
     Some(Finding::unknown(pid, &text))
 }
 
+/// A wait for a lock, or the like, in memory that other processes may have too.
+fn in_shared_memory(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
+    let (pid, name) = (process.pid, view.name(process.pid));
+    let never = waits.iter().all(|wait| wait.limit == TimeLimit::Never && view.switches(pid, wait.tid) == 0);
+    match &process.shares_with {
+        Some(others) if others.is_empty() && never && !is_told(process) => {
+            let text = format!("{name} waits for a lock in shared memory, and no other process that has it is alive");
+            let finding = Finding::hung(pid, Signature::ThreadDeadlock, None, text).ends(end_it(view, pid));
+            let because =
+                "whoever was to let it go has ended; all its own threads are in futex waits without a time limit";
+            finding.because(because)
+        }
+        Some(others) if !others.is_empty() => {
+            let who = view.names(others);
+            let text = format!("{name} waits for a lock in memory that it shares with {who}");
+            Finding::unknown(pid, &text).rank(rank::BELOW + 1).ends(format!("{who} lets it go"))
+        }
+        _ => {
+            let text =
+                format!("{name} waits for memory that it shares with others, and who would wake it cannot be seen");
+            Finding::unknown(pid, &text).rank(rank::BELOW + 1)
+        }
+    }
+}
+
 /// Nothing that matters is waited for.
 pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     let pid = process.pid;
@@ -341,14 +366,12 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     }
     if waits.iter().all(|wait| wait.on == On::Futex) {
         if waits.iter().any(|wait| shares(process, wait)) {
-            let text =
-                format!("{name} waits for memory that it shares with others, and who would wake it cannot be seen");
-            return Finding::unknown(pid, &text).rank(rank::BELOW + 1);
+            return in_shared_memory(view, process, waits);
         }
         let never = waits.iter().all(|wait| wait.limit == TimeLimit::Never);
         let still = waits.iter().all(|wait| view.switches(pid, wait.tid) == 0);
         let each = if waits.len() == 1 {
-            "its only thread waits for another that is not there"
+            "its only thread waits for another one, which is not there"
         } else {
             "its threads wait for each other"
         };
@@ -360,7 +383,8 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
                 let which = if term { "TERM" } else { "a signal such as USR1" };
                 return finding.because(format!("all threads are in futex waits without a time limit, and it handles {which}: a server that sleeps until it is told to end looks the same as a deadlock"));
             }
-            let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
+            let none = if waits.len() == 1 { "" } else { ", and none waits for anything else" };
+            let text = format!("{name} is deadlocked: {each}{none}");
             let finding = Finding::hung(pid, Signature::ThreadDeadlock, None, text).ends(end_it(view, pid));
             return finding.because(
                 "all threads are in futex waits without a time limit, on memory that is this process's alone",

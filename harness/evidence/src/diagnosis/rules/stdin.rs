@@ -74,6 +74,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let finding = Finding::unknown(process.pid, &text).rank(rank::CLOCK);
         return Some(Finding { signature: Signature::StdinOpen, ..finding }.ends("a line, or the end of its input"));
     }
+    if let Some(finding) = after_another(view, process, &over) {
+        return Some(finding);
+    }
     let finding = match is_left {
         true => pipe::hostage(view, process, fd, &over),
         false => open(view, process, wait, &nearest_first(&over, &above)),
@@ -170,6 +173,23 @@ fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Fi
     Some(Finding { mechanism: Some(Mechanism::H7), ..finding })
 }
 
+/// A parent that waits for another child, and for nothing else, writes no word until that has ended: that child is what the
+/// parent waits for.
+fn after_another(view: &View<'_>, process: &Process, over: &[Pid]) -> Option<Finding> {
+    let other = |parent: &Pid| {
+        let children = view.living_children(*parent).filter(|child| child.pid != process.pid);
+        let mut children = children.filter(|child| child.pid != view.after.reader.pid);
+        let child = children.find(|child| waits_for(view, *parent, child.pid).1)?;
+        Some((*parent, child.pid))
+    };
+    let [parent] = over else { return None };
+    let (parent, child) = other(parent).filter(|(_, child)| !view.after.descends(process.pid, *child))?;
+    let (name, parent, child) = (view.name(process.pid), view.name(parent), view.name(child));
+    let text = format!("{name} waits for what {parent} writes, which waits for {child}");
+    let finding = Finding::waiting(process.pid, Signature::Pipeline, rank::IDLE, text);
+    Some(finding.ends(format!("the end of {child}")))
+}
+
 /// A writer beside the tree that sleeps, or waits for a child that does, will go on: it is a slow producer.
 fn produced(view: &View<'_>, process: &Process, over: &[Pid], above: &[Pid]) -> Option<Finding> {
     let beside = |writer: &&Pid| !above.contains(writer) && **writer != view.after.reader.pid;
@@ -248,12 +268,9 @@ fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Fi
     match source.verdict {
         Verdict::Hung => source,
         _ => {
-            let text = format!(
-                "{} waits for what {} writes: {}",
-                view.name(process.pid),
-                view.names(writers),
-                source.sentence
-            );
+            let (name, who) = (view.name(process.pid), view.names(writers));
+            let write = if writers.len() > 1 { "write" } else { "writes" };
+            let text = format!("{name} waits for what {who} {write}: {}", source.sentence);
             Finding::waiting(process.pid, Signature::Pipeline, source.rank.clamp(rank::CLOCK, rank::WORKS), text)
                 .ends("the end of what it reads")
         }

@@ -36,18 +36,18 @@ fn the_holder_of_a_lock_is_who_the_kernel_names() {
         look
     };
     expect![[r#"
-        by number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a wait for another file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a wait of another process: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        by file, where no wait is listed: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a holder of the same file with another number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a wait is no hold: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds, and which has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a descriptor that may not be read: Waiting lock-wait - (Likely): git (11) waits for the lock on descriptor 3, which a (20) holds, and which has a timer of its own (at most 1m30s): a (20) sleeps (1m30s) | the end of what the holder does
+        by number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
+        a wait for another file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
+        a wait of another process: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
+        by file, where no wait is listed: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
+        a holder of the same file with another number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
+        a wait is no hold: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
+        a descriptor that may not be read: Waiting lock-wait - (Likely): git (11) waits for the lock on descriptor 3, which a (20) holds; a (20) has a timer of its own (at most 1m30s): a (20) sleeps (1m30s) | the end of what the holder does
         and no wait listed: Hung file-lock R2 (Likely): git (11) waits for the lock on descriptor 3, which nobody in sight holds | the holder lets it go | flock has no time limit
         itself: Hung file-lock R2 (Certain, closed in): git (11) waits for the lock on /f, which it holds itself by another descriptor | kill 11 | /proc/locks names it as holder and as waiter
         nobody: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which nobody in sight holds | the holder lets it go | flock has no time limit
-        one that is gone, and another has it open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds, and which has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
-        of an open file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds, and which has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
+        one that is gone, and another has it open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds; open (31) has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
+        of an open file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds; open (31) has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
         one that is gone, and nobody has it open: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which nobody in sight holds | the holder lets it go | flock has no time limit
     "#]].assert_eq(&all_answers(vec![
         ("by number", all(&[lock(2, 20, false, 9), lock(1, 21, false, 9), lock(1, 11, true, 7)])),
@@ -80,17 +80,17 @@ fn a_lock_is_explained_by_what_its_holder_does() {
     let disk = Process { state: State::Disk, ..holder() };
     let waits_too = calls(file(holder(), 3, "/g", 8), "flock", Does::Lock { fd: 3 }, TimeLimit::Never);
     expect![[r#"
-        it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds and works | the holder's work
-        one below it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds and works | the holder's work
-        one below that works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds and works | the holder's work
-        one beside it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        one below it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds and works | the holder's work
-        one beside it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        one below it came and ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        a child decides where it idles: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): sleep (21) sleeps (5ms) | the end of what the holder does
-        the first of equal children: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): one (21) sleeps (5ms) | the end of what the holder does
-        the strongest child: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 5s): holder (22) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | the end of what the holder does
-        no child decides where it sleeps: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
+        it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
+        one below it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
+        one below that works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
+        one beside it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
+        one below it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
+        one beside it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
+        one below it came and ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
+        a child decides where it idles: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): sleep (21) sleeps (5ms) | the end of what the holder does
+        the first of equal children: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): one (21) sleeps (5ms) | the end of what the holder does
+        the strongest child: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): holder (22) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | the end of what the holder does
+        no child decides where it sleeps: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
         it is hung: Waiting file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         it is hung, and the waiter woke up: Waiting file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         it waits for a device: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds: holder (20) waits for a disk or a network file system | the end of what the holder does
@@ -196,11 +196,11 @@ fn a_nap_with_a_locked_database_open_is_a_wait_for_it() {
         by another before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         another file before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
         a wait before: Waiting sleep - (Likely): app (11) sleeps (50ms) | time
-        in a wait for a thread: Hung thread-deadlock - (Likely, closed in): app (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        in a wait for a thread: Hung thread-deadlock - (Likely, closed in): app (11) is deadlocked: its only thread waits for another one, which is not there | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         at a disk: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         awake at both looks: Hung sqlite-lock R1 (Likely): app (11) waits for the database /x.db, which holder (20) has locked | holder (20) ends its transaction: kill 20 | it naps with the database open, and /proc/locks names 20 for bytes 120 on; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
-        the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked and works with | the holder's work
-        one below the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked and works with | the holder's work
+        the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked while it works | the holder's work
+        one below the holder works: Waiting lock-wait - (Likely): app (11) waits for the database /x.db, which holder (20) has locked while it works | the holder's work
     "#]].assert_eq(&all_answers(vec![
         ("locked", napping(&posix())),
         ("by bytes of a file's open", napping(&[held("OFDLCK")])),
@@ -241,11 +241,11 @@ fn a_lock_is_inherited_with_its_open_file() {
         look
     };
     expect![[r#"
-        a child has the file open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
-        a child, and a lock of the process alone: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
+        a child has the file open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
+        a child, and a lock of the process alone: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
         a stranger has the file open: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits, and what for cannot be seen
-        a child that waits for the same lock: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds, and which has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
-        who took it has ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which sleep (21) holds, and which has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
+        a child that waits for the same lock: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
+        who took it has ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which sleep (21) holds; sleep (21) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
     "#]].assert_eq(&all_answers(vec![
         ("a child has the file open", look("FLOCK", vec![open(21, 20)])),
         ("a child, and a lock of the process alone", look("POSIX", vec![open(21, 20)])),

@@ -34,7 +34,7 @@ fn what_is_fed_later_is_not_why_its_host_waits() {
         ("its keys come later", Look::of([vec![awaits(process(10, 1, "claude")), drives, keys], sleeper()].concat())),
     ];
     expect![[r#"
-        it reads of a command that sleeps: Waiting stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word; it may end by awk (11), which waits for sleep (12), which sleeps for a time
+        it reads of a command that sleeps: Waiting sleep: sleep (12) sleeps (15m)
         it has asked a server: Waiting stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word; it may end by awk (11), which waits for an answer of 93.184.216.34:443
         it was answered: Hung stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word
         it waits for it: Hung stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word
@@ -101,17 +101,20 @@ fn an_end_that_is_none_of_a_servers_housekeeping() {
         let agent = has(started(process(10, 1, "claude"), &["claude", "-p", "go"]), 3, Mode::Both, Object::Null);
         Look::of(vec![watches(agent, &[3, 3], TimeLimit::Never), tool])
     };
-    let watcher = |ms| {
-        has(watches(process(11, 10, "inotifywait"), &[3, 4], TimeLimit::GivenMs(ms)), 3, Mode::Read, Object::Inotify)
+    let watcher = |args: &[&str], ms| {
+        let watcher = watches(started(process(11, 10, "inotifywait"), args), &[3, 4], TimeLimit::GivenMs(ms));
+        has(watcher, 3, Mode::Read, Object::Inotify)
     };
+    let on = ["inotifywait", "-qm", "src"];
     let tail = |reader: &[&str]| {
         let follows = started(sleeps(pipe(process(11, 10, "tail"), 1, Mode::Write, 70), 1_000), &["tail", "-f", "log"]);
         let reader = reads(pipe(started(process(12, 10, reader[0]), reader), 0, Mode::Read, 70), 0);
         below(follows).both(|s| s.tree.extend([(12, reader.clone())]))
     };
     let rows = [
-        ("a short timer", below(watcher(30_000))),
-        ("a long one", below(watcher(900_000))),
+        ("a short timer", below(watcher(&on, 30_000))),
+        ("a long one", below(watcher(&on, 900_000))),
+        ("one event is enough", below(watcher(&["inotifywait", "-e", "create", "src"], 30_000))),
         ("the first line", tail(&["grep", "-m1", "x"])),
         ("without a word", tail(&["grep", "-q", "x"])),
         ("some lines", tail(&["sed", "3q"])),
@@ -120,6 +123,7 @@ fn an_end_that_is_none_of_a_servers_housekeeping() {
     expect![[r#"
         a short timer: Hung never-ends: Claude Code (10) waits for a command that usually does not end: inotifywait (11) watches files, and waits for one to change
         a long one: Waiting never-ends: Claude Code (10) waits for a command that usually does not end: inotifywait (11) watches files, and waits for one to change; it may end by a timer of its own (at most 15m)
+        one event is enough: Waiting never-ends: Claude Code (10) waits for a command that ends at the first: inotifywait (11) watches files, and waits for one to change
         the first line: Waiting never-ends: tail (11) follows a file until grep (12) has found what it looks for
         without a word: Waiting never-ends: tail (11) follows a file until grep (12) has found what it looks for
         some lines: Waiting never-ends: tail (11) follows a file until sed (12) has found what it looks for

@@ -190,6 +190,10 @@ fn threads_that_wait_for_nothing_but_each_other() {
         process.threads[0].call.as_mut().unwrap().args = [0; 6];
         look(process)
     };
+    let among = |others: Vec<i32>| {
+        let process = futex(one(), TimeLimit::Never);
+        shared(process).both(|s| s.tree.get_mut(&11).unwrap().shares_with = Some(others.clone()))
+    };
     let handles = |signal: i32| {
         let signals = Signals { caught: 1 << (signal - 1), ..Signals::default() };
         look(Process { signals, ..futex(one(), TimeLimit::Never) })
@@ -201,13 +205,15 @@ fn threads_that_wait_for_nothing_but_each_other() {
         look.later(|s| s.tree.get_mut(&11).unwrap().threads[0].switches += switches)
     };
     expect![[r#"
-        one thread: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        one thread: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another one, which is not there | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         two threads: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its threads wait for each other, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         one of them has a limit: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
         one of them shares its memory: Unknown unknown - (Guess): x (11) waits for memory that it shares with others, and who would wake it cannot be seen
+        nobody is left who shares it: Hung thread-deadlock - (Likely, closed in): x (11) waits for a lock in shared memory, and no other process that has it is alive | kill 11 | whoever was to let it go has ended; all its own threads are in futex waits without a time limit
+        others share it: Unknown unknown - (Guess): x (11) waits for a lock in memory that it shares with a process that is gone (12) and a process that is gone (13) | a process that is gone (12) and a process that is gone (13) lets it go
         it woke up: Waiting timer - (Likely): x (11) waits inside itself, with a time limit | a timer of its own
-        it handles TERM: Unknown unknown - (Guess): x (11) waits inside itself: its only thread waits for another that is not there, or for a signal that it handles | a signal that it handles, where it waits for one | all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock
-        it handles INT: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another that is not there, and none waits for anything else | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
+        it handles TERM: Unknown unknown - (Guess): x (11) waits inside itself: its only thread waits for another one, which is not there, or for a signal that it handles | a signal that it handles, where it waits for one | all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock
+        it handles INT: Hung thread-deadlock - (Likely, closed in): x (11) is deadlocked: its only thread waits for another one, which is not there | kill 11 | all threads are in futex waits without a time limit, on memory that is this process's alone
         awake now and then: Waiting polling - (Guess): x (11) polls: it wakes up now and then, and was awake at both looks | what it looks for
         ready to run: Working working - (Guess): x (11) is ready to run and was given no processor
         hidden: Unknown unknown - (Guess): x (11) cannot be looked into
@@ -217,6 +223,8 @@ fn threads_that_wait_for_nothing_but_each_other() {
         ("two threads", look(futex(futex(one(), TimeLimit::Never), TimeLimit::Never))),
         ("one of them has a limit", look(futex(futex(one(), TimeLimit::Never), TimeLimit::LeftMs(5)))),
         ("one of them shares its memory", shared(futex(futex(one(), TimeLimit::Never), TimeLimit::Never))),
+        ("nobody is left who shares it", among(Vec::new())),
+        ("others share it", among(vec![12, 13])),
         ("it woke up", woke),
         ("it handles TERM", handles(libc::SIGTERM)),
         ("it handles INT", handles(libc::SIGINT)),

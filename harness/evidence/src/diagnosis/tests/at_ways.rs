@@ -193,11 +193,11 @@ fn a_loop_is_one_finding_at_whatever_instant() {
         ("it finds itself", seen("while pgrep -f cargo; do sleep 3; done").answer()),
     ];
     expect![[r#"
-        in its nap: Waiting tries-again - (Likely): bash (11) tries again every 3s since 1m: until [ -f x ]; do sleep 3; done | what it looks for | whether what it looks for will come cannot be seen
-        between two naps: Waiting tries-again - (Likely): bash (11) tries again every 3s since 1m: ./wait.sh | what it looks for | whether what it looks for will come cannot be seen
-        for an hour: Hung tries-again - (Guess): bash (11) tries again every 3s since 1h7m: until [ -f x ]; do sleep 3; done | what it looks for | whether what it looks for will come cannot be seen
+        in its nap: Waiting tries-again - (Likely): bash (11) tries again every 3s, for 1m so far: until [ -f x ]; do sleep 3; done | what it looks for | whether what it looks for will come cannot be seen
+        between two naps: Waiting tries-again - (Likely): bash (11) tries again every 3s, for 1m so far: ./wait.sh | what it looks for | whether what it looks for will come cannot be seen
+        for an hour: Hung tries-again - (Guess): bash (11) tries again every 3s, for 1h7m so far: until [ -f x ]; do sleep 3; done | what it looks for | whether what it looks for will come cannot be seen
         no loop: Waiting sleep - (Likely): sleep (12) sleeps (2s) | time
-        it finds itself: Waiting tries-again - (Likely): bash (11) tries again every 3s since 1m: while pgrep -f cargo; do sleep 3; done | what it looks for | it looks for processes by their whole command line, and its own has the same words: it may find itself
+        it finds itself: Waiting tries-again - (Likely): bash (11) tries again every 3s, for 1m so far: while pgrep -f cargo; do sleep 3; done | what it looks for | it looks for processes by their whole command line, and its own has the same words: it may find itself
     "#]].assert_eq(&super::rows(rows));
 }
 
@@ -224,10 +224,10 @@ fn a_client_of_a_daemon_is_told_what_the_daemon_does() {
         ("not accepted yet", queued().answer()),
     ];
     expect![[r#"
-        idle: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: agentd (20) waits, and what for cannot be seen | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
-        its child asks: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: pinentry (21) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 21
-        its child works: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock, for 1m at most: sleep (21) sleeps (15m) | time
-        not accepted yet: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock, which has not taken its connection yet, for 1m at most: agentd (20) cannot be looked into | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
+        idle: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock (asked at most 1m ago): agentd (20) waits, and what for cannot be seen | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
+        its child asks: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock (asked at most 1m ago): pinentry (21) waits for a key at the terminal /dev/pts/3 | a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: kill 21
+        its child works: Waiting daemon - (Likely): gpg (11) waits for an answer of agentd (20) at /run/x.sock (asked at most 1m ago): sleep (21) sleeps (15m) | time
+        not accepted yet: Waiting peer-silent E2 (Likely, hung in 29m): gpg (11) waits for an answer of agentd (20) at /run/x.sock, which has not taken its connection yet (asked at most 1m ago): agentd (20) cannot be looked into | its answer; from outside: kill 11 | for how long it has been asked cannot be seen, at most as long as the asker lives
     "#]].assert_eq(&super::rows(rows));
 }
 
