@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_100;
+const BEHIND_SUPERVISE: usize = 29_266;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -37,7 +37,7 @@ const LINES: [(&str, usize); 30] = [
     ("live", 5_041),
     ("logs", 12_912),
     ("model-server", 1_843),
-    ("oracle", 434),
+    ("oracle", 436),
     ("os", 12_119),
     ("processes", 351),
     ("random-traces", 220),

@@ -238,6 +238,8 @@ fn become_a_shell(process: &mut Process) {
     process.exe = Some("/bin/sh".to_owned());
     process.threads = vec![thread];
     process.has_unseen = false;
+    // such as that of a `timeout`
+    process.may_have_timers = false;
 }
 
 /// The looks of a run that has ended.

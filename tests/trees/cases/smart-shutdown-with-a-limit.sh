@@ -1,0 +1,27 @@
+# truth: healthy
+# then: ends 1
+# needs: root postgres pg_ctl initdb psql setpriv
+# about: pg_ctl waits for a server that waits for its clients to leave, and gives up after its limit (pg_ctl(1), -m smart, -t, default 60 s)
+. "${0%/*}/lib/tree.sh"
+chmod 755 "$D"
+echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
+mkdir data && chown postgres data
+as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
+as initdb -D "$D/data" -A trust -N >init 2>&1
+as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap >log 2>&1 &
+S=$!
+await psql -h "$D/data" -U postgres -qc 'select 1' -o /dev/null
+mkfifo session
+psql -h "$D/data" -U postgres -q <session >first 2>&1 &
+exec 8>session
+echo 'select 1;' >&8
+await grep -q row first
+as pg_ctl stop -D "$D/data" -m smart -t "${SECS%.*}" >stop 2>&1 &
+P=$!
+await grep -q shutdown log
+ready $P
+wait $P
+E=$?
+exec 8>&-
+wait $S
+exit $E
