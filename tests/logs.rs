@@ -114,6 +114,10 @@ fn unit_of(scenario: &Scenario, control: Option<&Scenario>) -> Unit {
 
 /// What no log can carry: how the cells' names begin, and why.
 const NOT_CARRIED: &[(&str, &str)] = &[
+    (
+        "acp/",
+        "no reader knows the Agent Client Protocol: its log becomes a program that prints the same, and then nothing",
+    ),
     ("altimate/nested-agent", "an agent inside another's command writes no log of its own here"),
     ("child/background-holds-streams", "the program exits; who holds its streams is in no log"),
     ("child/holds-one-stream", "the program exits; who holds its streams is in no log"),

@@ -92,7 +92,8 @@ impl Persona {
     pub fn called(&self, args: &[String]) -> Option<Called> {
         let called = (self.called)(args)?;
         let modes = self.kind.modes;
-        let mode = modes.iter().find(|mode| mode.word == called.mode.word).or(modes.first()).copied()?;
+        let only = modes.first().filter(|_| modes.len() == 1);
+        let mode = modes.iter().find(|mode| mode.word == called.mode.word).or(only).copied()?;
         Some(Called { mode, ..called })
     }
 

@@ -130,6 +130,7 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
     match mode {
         OpencodeMode::Run => argv.extend(["run", "--format", "json"]),
         OpencodeMode::Serve => argv.push("serve"),
+        OpencodeMode::Acp => argv.push("acp"),
         OpencodeMode::Interactive => {}
     }
     if attach {
@@ -139,7 +140,7 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
     match mode {
         OpencodeMode::Run => argv.push(prompt),
         OpencodeMode::Interactive => argv.extend(["--prompt", prompt]),
-        OpencodeMode::Serve => {}
+        OpencodeMode::Serve | OpencodeMode::Acp => {}
     }
     argv.into_iter().map(str::to_owned).collect()
 }

@@ -206,6 +206,25 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden acp subagent-permission",
     ),
     b("acp: a permission of a subagent is asked of nobody", THREE, Recorded, "golden acp subagent-permission"),
+    b(
+        "acp: a permission answered without an outcome is waited for without limit",
+        ALL,
+        Read,
+        "measured by rehang conform permission/wrong-shape",
+    ),
+    b(
+        "acp: session/cancel right after a prompt: the prompt fails",
+        &["1.18.33"],
+        Read,
+        "measured by rehang conform cancel/at-once",
+    ),
+    b(
+        "acp: session/cancel right after a prompt: the turn goes on",
+        &["1.0.185", "1.2.15", "1.3.2"],
+        Read,
+        "measured by rehang conform cancel/at-once",
+    ),
+    b("acp: two prompts at once have one turn", ALL, Read, "measured by rehang conform prompt/twice"),
     b("acp: there is no question tool", ALL, Recorded, "golden acp question"),
     b("acp: session/cancel of a command and of a silent model", ALL, Recorded, "golden acp bash-cancel, stall-cancel"),
     b(

@@ -6,7 +6,7 @@ use super::args::{Command, parse};
 use crate::registry::Called;
 use rehang_scenario::OpencodeMode;
 
-/// What these arguments ask of it; `None` if they start no agent, or one that no file can name: `acp`.
+/// What these arguments ask of it; `None` if they start no agent.
 pub fn called(words: &[String]) -> Option<Called> {
     let args = parse(words);
     let mut kept = Vec::new();
@@ -18,10 +18,10 @@ pub fn called(words: &[String]) -> Option<Called> {
     }
     let mode = match args.command {
         Command::Version | Command::Models | Command::Credentials | Command::Sessions | Command::Help => return None,
-        Command::Acp => return None,
         Command::Run => OpencodeMode::Run,
         Command::Serve => OpencodeMode::Serve,
         Command::Interactive => OpencodeMode::Interactive,
+        Command::Acp => OpencodeMode::Acp,
     };
     Some(Called { mode: mode.mode(), args: kept })
 }

@@ -10,6 +10,7 @@
 mod answer;
 mod client;
 mod driver;
+mod editor;
 pub mod faults;
 pub mod hub;
 mod person;
@@ -17,6 +18,7 @@ mod sight;
 
 pub use client::{SessionClient, port_after, reconnect};
 pub use driver::Driver;
+pub use editor::Editor;
 pub use person::Someone;
 pub use sight::{Sight, asked_by};
 
@@ -104,7 +106,7 @@ pub enum Input {
 /// One thing that an actor does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// A fact for the record: a person does this, in the scenario's word.
+    /// A fact for the record: a person, or the one in front of this client, does this, in the scenario's word.
     Acts(&'static str),
     /// A request to the server.
     Request {
@@ -127,6 +129,8 @@ pub enum Output {
     Type(String),
     /// Closes the agent's stdin, or hangs its terminal up.
     CloseStdin,
+    /// Reads the agent's stdout from now on, or no more.
+    Reads(bool),
     /// Runs a command of the companion.
     Command(String),
     /// Leaves the session in the front end.

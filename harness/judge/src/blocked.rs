@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `stopped` | the agent, or a process that its wait leads to, is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP): see [`crate::leads`] |
 //! | `exit` | the agent's result of this run is out and its process lives on |
-//! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
+//! | `question`, `permission` | an ask is open in a session that is not idle, or for which an editor's agent waits; the earliest opened |
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too if the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
@@ -23,7 +23,7 @@
 //! | – | otherwise the agent's own label, else the first label, else `unknown` |
 
 use crate::cell::CellFacts;
-use crate::index::Index;
+use crate::index::{Ask, Index};
 use crate::leads::{self, is_below};
 use rehang_scenario::BlockedOn;
 use rehang_trace::{
@@ -38,7 +38,7 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
     let rules: [&dyn Fn() -> Option<&'static str>; 12] = [
         &|| leads::to_stopped(index, &waits).then_some("stopped"),
         &|| exit(index, facts, label("agent")),
-        &|| ask(index),
+        &|| ask(index, label("agent").filter(|_| waits.contains(&("client", "reply")))),
         &|| bash(index, &waits),
         &|| label("agent").filter(|on| matches!(*on, "stdin" | "tty" | "pipe")).and_then(known),
         &|| label("agent").filter(|on| *on == "child").and_then(|_| below("agent", &waits)),
@@ -97,13 +97,16 @@ fn exit(index: &Index<'_>, facts: &CellFacts, agent: Option<&str>) -> Option<&'s
     (out && agent != Some("pipe")).then_some("exit")
 }
 
-fn ask(index: &Index<'_>) -> Option<&'static str> {
+fn ask(index: &Index<'_>, agent: Option<&str>) -> Option<&'static str> {
     let end = index.ended.map_or(rehang_scenario::VTime(u64::MAX), |(at, _)| at.t);
-    let open = index.open_asks().find(|ask| index.busy(ask.who, ask.session, end) != Some(false))?;
-    Some(match open.kind {
+    let word = |kind: AskKind| match kind {
         AskKind::Question => "question",
         AskKind::Permission => "permission",
-    })
+    };
+    let blocks = |ask: &&Ask<'_>| {
+        index.busy(ask.who, ask.session, end) != Some(false) || (ask.who == "agent" && agent == Some(word(ask.kind)))
+    };
+    index.open_asks().find(blocks).map(|ask| word(ask.kind))
 }
 
 fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
@@ -183,6 +186,9 @@ mod tests {
         let asked = Cell::new().started().ask("que_1", "ses_1");
         assert_eq!(on(asked.clone(), &[("agent", "question"), ("client", "event")]), "question");
         assert_eq!(on(Cell::new().started().permit("per_1"), &[("agent", "client")]), "permission");
+        // in the Agent Client Protocol an agent whose session was cancelled can still wait for one
+        let cancelled = Cell::new().started().permit("per_1").busy("ses_1", false);
+        assert_eq!(on(cancelled, &[("agent", "permission"), ("client", "reply")]), "permission");
         // An ask of a session that was aborted blocks nothing: the client waits for an event.
         assert_eq!(on(asked.clone().busy("ses_1", false), &[("agent", "client"), ("client", "event")]), "event");
         let ended = asked.end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]).step("", "stop");

@@ -174,6 +174,7 @@ impl Host {
                 | Output::Listen
                 | Output::HangUp
                 | Output::Command(_)
+                | Output::Reads(_)
                 | Output::Leaves
                 | Output::ComesBack
                 | Output::SessionMade(_)

@@ -85,7 +85,7 @@ const MISSED: [(BlockedOn, Signature, &str); 20] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(Mechanism, Option<Mechanism>, &str); 72] = [
+const OTHERS: [(Mechanism, Option<Mechanism>, &str); 74] = [
     (Mechanism::B1, Some(Mechanism::B2), "a terminal is its stdin"),
     (
         Mechanism::B1,
@@ -132,11 +132,13 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 72] = [
         "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
     ),
     (Mechanism::H6, None, "computes, as work does: time tells"),
+    (Mechanism::H7, Some(Mechanism::C6), MUTUAL),
     (
         Mechanism::H7,
         Some(Mechanism::T3),
         "it waits for a key at its terminal, and what its screen shows cannot be seen",
     ),
+    (Mechanism::H7, Some(Mechanism::X2), MUTUAL),
     (Mechanism::M1, None, "it has just asked again, as it does for ever"),
     (Mechanism::M1, Some(Mechanism::M2), "heartbeats come over the connection"),
     (Mechanism::M10, Some(Mechanism::B2), PLAIN),
@@ -184,6 +186,7 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 72] = [
     (Mechanism::X8, Some(Mechanism::B12), "a FIFO takes the place of a file system that does not answer"),
 ];
 
+const MUTUAL: &str = "it and its editor wait for each other: whose turn it is cannot be seen";
 const PLAIN: &str =
     "a plain program plays the agent: that it is one, and what its child or a key is to it, cannot be seen";
 const WIRE: &str = "what is missing on the wire between a server and its client cannot be seen";

@@ -57,7 +57,7 @@ pub static OPENCODE: AgentKind = AgentKind {
     programs: &["fake-opencode", "opencode"],
     releases: &["1.0.185", "1.2.15", "1.3.2", "1.18.33"],
     default_release: "1.2.15",
-    modes: &[RUN, SERVE, SESSION],
+    modes: &[RUN, SERVE, SESSION, ACP],
     flag: None,
     has_model: true,
     has_server: true,
@@ -77,6 +77,7 @@ pub static ALTIMATE: AgentKind = AgentKind {
     programs: &["fake-altimate", "altimate"],
     releases: &[],
     default_release: "0.8.10",
+    modes: &[RUN, SERVE, SESSION],
     flag: Some("attach"),
     make: |settings| {
         let (mode, client) = (OpencodeMode::of(settings.mode), settings.client);
@@ -178,6 +179,8 @@ const RUN: Mode =
 const IN_OPENCODE: &[Wire] = &[Wire::Process, Wire::InOpencode];
 const SESSION: Mode =
     Mode { word: "interactive", form: Form::Interactive, title: "an interactive session", wires: IN_OPENCODE };
+const ACP: Mode =
+    Mode { word: "acp", form: Form::Stdin, title: "acp, with an editor at its stdin", wires: IN_OPENCODE };
 const SERVE: Mode =
     Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
 const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };
@@ -394,6 +397,11 @@ impl Agent {
         self.form() == Form::Stdin
     }
 
+    /// Whether it is driven by an editor, over the Agent Client Protocol.
+    pub fn has_editor(&self) -> bool {
+        self.mode() == Some(ACP)
+    }
+
     /// The release that its file names, or that is played if it names none; `None` if a file cannot name one.
     pub fn release(&self) -> Option<&str> {
         match self {
@@ -528,7 +536,8 @@ impl GeminiMode {
 
 impl OpencodeMode {
     /// All of them, in the order of the file format.
-    pub const ALL: [OpencodeMode; 3] = [OpencodeMode::Run, OpencodeMode::Serve, OpencodeMode::Interactive];
+    pub const ALL: [OpencodeMode; 4] =
+        [OpencodeMode::Run, OpencodeMode::Serve, OpencodeMode::Interactive, OpencodeMode::Acp];
 
     /// What it comes to.
     pub fn mode(self) -> Mode {
@@ -536,6 +545,7 @@ impl OpencodeMode {
             OpencodeMode::Run => RUN,
             OpencodeMode::Serve => SERVE,
             OpencodeMode::Interactive => SESSION,
+            OpencodeMode::Acp => ACP,
         }
     }
 

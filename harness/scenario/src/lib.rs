@@ -9,6 +9,7 @@
 pub mod agents;
 pub mod cells;
 pub mod check;
+pub mod editor;
 pub mod expect;
 pub mod fault;
 pub mod file;
@@ -30,6 +31,7 @@ pub mod write;
 pub use agents::{AgentKind, Form, Mode, Wire};
 pub use cells::{Catalogue, Cell, CellId, Cells, Named, Skipped, Unknown, cells};
 pub use check::check;
+pub use editor::*;
 pub use expect::*;
 pub use fault::*;
 pub use file::{Family, Loaded, Variant, load};

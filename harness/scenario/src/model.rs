@@ -3,6 +3,7 @@
 //! Invariant: every enum is externally tagged and no struct is flattened, so that an error keeps its place
 //! in the file; what can be a list is always a list.
 
+use crate::editor::{EditorStep, default_editor};
 use crate::expect::Expect;
 use crate::fault::Fault;
 use crate::person::Person;
@@ -50,6 +51,10 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub people: Vec<Person>,
+    /// With `mode = "acp"`: what the agent's editor does, step by step.
+    #[serde(default = "default_editor")]
+    #[schemars(length(max = 100))]
+    pub editor: Vec<EditorStep>,
     /// How often the caller runs the agent, one run after the other, whatever the result of each. A server keeps
     /// running, and gets its next prompt in the same session; any other agent is started anew. The last run's end is
     /// the cell's.
@@ -180,6 +185,8 @@ pub enum OpencodeMode {
     Serve,
     /// `opencode PROMPT` on a terminal: asks on screen, answers typed.
     Interactive,
+    /// `opencode acp`, driven over stdin and stdout by an `editor`.
+    Acp,
 }
 
 /// The baseline client of a server.

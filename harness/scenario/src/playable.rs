@@ -4,6 +4,7 @@
 //! without a server); what merely never happened is allowed.
 
 use crate::agents;
+use crate::editor::default_editor;
 use crate::limits;
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
@@ -86,6 +87,7 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
     }
     let kind = scenario.agent.kind();
+    seen.editor(scenario);
     for (i, person) in scenario.people.iter().enumerate() {
         let path = format!("people.{i}");
         if let (Via::Http | Via::Companion, false) = (person.via, kind.has_server) {
@@ -175,6 +177,14 @@ impl Look {
         let path = format!("{path}.{}", kind.word);
         if let Some(release) = agent.release() {
             self.word(&format!("{path}.as"), &format!("release of {}", kind.title), release, kind.releases);
+        }
+        if let Some(mode) = agent.mode().filter(|mode| !kind.modes.contains(mode)) {
+            self.word(
+                &format!("{path}.mode"),
+                &format!("mode of {}", kind.title),
+                mode.word,
+                &kind.modes.iter().map(|mode| mode.word).collect::<Vec<_>>(),
+            );
         }
         if let Some(steps) = agent.steps() {
             self.process(steps, &path);
@@ -360,6 +370,24 @@ impl Look {
         if server.fault.as_ref().is_some_and(|fault| fault.does == ToolServerDoes::KeepAlive(Span::ZERO)) {
             let help = "give them a pace: `keep-alive = \"15s\"`";
             self.no("tool-server.fault.does".to_owned(), "keep-alives without any time between them", Some(help));
+        }
+    }
+
+    fn editor(&mut self, scenario: &Scenario) {
+        if !scenario.agent.has_editor() {
+            if scenario.editor != default_editor() {
+                let help = "`agent = { opencode = { mode = \"acp\" } }`";
+                self.no("editor".to_owned(), "only an agent in the mode `acp` has an editor", Some(help));
+            }
+            return;
+        }
+        if scenario.terminals != [Terminal::Pipe] {
+            let help = "write `terminals = [\"pipe\"]`";
+            self.no("terminals".to_owned(), "an editor and its agent speak over pipes alone", Some(help));
+        }
+        if !scenario.people.is_empty() {
+            let help = "a person at an editor acts by its steps: `editor = [\"initialize\", \"new-session\", \"prompt\", { answer = \"allow\" }, …]`";
+            self.no("people".to_owned(), "nobody but its editor reaches this agent", Some(help));
         }
     }
 

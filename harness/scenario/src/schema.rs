@@ -25,13 +25,14 @@ pub struct Vary {
 }
 
 /// Top-level keys that a control arm may change: those that decide how the run goes. The others say what it means.
-pub const CONTROL_KEYS: [&str; 13] = [
+pub const CONTROL_KEYS: [&str; 14] = [
     "agent",
     "terminals",
     "turns",
     "tool-server",
     "faults",
     "people",
+    "editor",
     "runs",
     "afterwards",
     "env",
@@ -42,7 +43,7 @@ pub const CONTROL_KEYS: [&str; 13] = [
 ];
 
 /// Top-level keys that a variant may set.
-pub const SET_KEYS: [&str; 18] = [
+pub const SET_KEYS: [&str; 19] = [
     "title",
     "about",
     "mechanism",
@@ -53,6 +54,7 @@ pub const SET_KEYS: [&str; 18] = [
     "tool-server",
     "faults",
     "people",
+    "editor",
     "runs",
     "afterwards",
     "env",

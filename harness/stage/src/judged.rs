@@ -6,7 +6,7 @@ use crate::scheduler::NEAR;
 use crate::{Job, Look, Record, RunError, run};
 use rehang_judge::{CellFacts, Inconsistent, Verdict, judge};
 use rehang_os::kernel::Kernel;
-use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
+use rehang_scenario::{Agent, Arm, EditorAnswer, EditorStep, Scenario, Span, Stage, Via, turns::Turn};
 use rehang_strategy::Facts;
 use rehang_trace::Trace;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
         Via::Tty => job.terminal.stdin_is_tty(),
         Via::Http | Via::Stdin => true,
         Via::Companion => false,
-    });
+    }) || scenario.editor.iter().any(grants);
     facts.survives.clone_from(&scenario.survives);
     if let Ok(stack) = rehang_strategy::stack(job.stack) {
         // as it is written: a named stack that omits its inside members with this agent still needs the source with
@@ -107,6 +107,12 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
         }
     }
     facts
+}
+
+/// Whether a person allows something by this step of an editor.
+fn grants(step: &EditorStep) -> bool {
+    use EditorAnswer::{Allow, Always, Twice};
+    matches!(step, EditorStep::Answer(Allow | Always | Twice))
 }
 
 /// What the bounds of strategies depend on in a scenario.

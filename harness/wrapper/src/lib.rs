@@ -30,7 +30,7 @@ use rehang_scenario::file::Family;
 use rehang_scenario::plan::Plan;
 use rehang_scenario::text::{duration, took};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Fault, Form, Scenario, Span, Stage, Terminal, WrapperFault, agents};
+use rehang_scenario::{Arm, Fault, Form, Scenario, Span, Stage, Terminal, WrapperFault, agents, default_editor};
 use rehang_stage::judged::{Setting, facts, judged};
 use rehang_trace::{Fact, Trace, What, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
@@ -333,7 +333,7 @@ impl Wrapper {
             return Err(Unfit::Runs);
         }
         StandIn::of(scenario).map_err(Unfit::Alone)?;
-        if !scenario.people.is_empty() {
+        if !scenario.people.is_empty() || scenario.editor != default_editor() {
             return Err(Unfit::People);
         }
         if rehearsal.stdin == Terminal::Tty && !rehearsal.shows {

@@ -55,11 +55,14 @@ struct Shown {
 
 /// A prompt that is not answered yet.
 struct Prompt {
+    /// Its turn.
     ticket: u32,
     /// The id of the editor's request.
     id: Value,
     session: usize,
     cancelled: bool,
+    /// Whether its turn has not begun.
+    is_new: bool,
 }
 
 impl Acp {
@@ -128,6 +131,7 @@ impl Acp {
             self.host.engine.abort(os.now(), session, None, false);
         }
         self.leaves_at = Some(os.now() + LEAVES_AFTER);
+        self.out.clear();
         os.close(STDOUT);
         os.close(STDERR);
     }
@@ -193,13 +197,17 @@ impl Acp {
         }
     }
 
-    /// A prompt is over.
+    /// A turn is over, and so are its prompts.
     fn over(&mut self, answer: &Answer) {
-        let Some(at) = self.prompts.iter().position(|prompt| prompt.ticket == answer.ticket) else { return };
-        let prompt = self.prompts.remove(at);
+        let mut over: Vec<Prompt> = self.prompts.extract_if(.., |prompt| prompt.ticket == answer.ticket).collect();
+        if self.dialect() == Dialect::V1_2 {
+            over.reverse();
+        }
         let said: Value = serde_json::from_str(&answer.body).unwrap_or_default();
-        let result = shapes::prompted(&self.host.engine.release, &said["info"]["tokens"], prompt.cancelled);
-        self.answer(&prompt.id, Ok(result));
+        for prompt in over {
+            let result = shapes::prompted(&self.host.engine.release, &said["info"]["tokens"], prompt.cancelled);
+            self.answer(&prompt.id, Ok(result));
+        }
     }
 
     fn step(&mut self, os: &mut dyn Os) -> bool {
@@ -209,6 +217,7 @@ impl Acp {
         }
         let mut said = Vec::new();
         self.host.pump(os, &mut said);
+        self.prompts.iter_mut().for_each(|prompt| prompt.is_new = false);
         let silent = said.is_empty();
         for out in said {
             match out {
@@ -256,7 +265,11 @@ impl Program for Acp {
             self.host.wait(os.now(), &mut wait);
         }
         if wait.on.is_empty() {
-            wait.on = if self.ended { "exit" } else { "stdin" };
+            wait.on = match () {
+                () if !self.out.is_empty() => "stdout",
+                () if self.ended => "exit",
+                () => "client",
+            };
         }
         Next::Wait(wait)
     }
@@ -280,7 +293,14 @@ impl Program for Acp {
         canon.list(shown, |canon, Shown { session, mode }| {
             canon.num(*session as u64).text(mode);
         });
-        canon.list(prompts, |canon, Prompt { ticket, id, session, cancelled }| {
+        canon.list(prompts, |canon, prompt| {
+            let Prompt {
+                ticket,
+                id,
+                session,
+                cancelled,
+                is_new: _, // not compared: it is false between resumes
+            } = prompt;
             let place = host.engine.place_of_ticket(*ticket);
             canon.num(place).text(&id.to_string()).num(*session as u64).flag(*cancelled);
         });

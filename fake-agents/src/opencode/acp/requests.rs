@@ -64,10 +64,15 @@ impl Acp {
                 };
                 let parts = params["prompt"].as_array().into_iter().flatten();
                 let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-                self.tickets += 1;
-                let (ticket, id) = (self.tickets, id.clone());
-                self.prompts.push(Prompt { ticket, id, session, cancelled: false });
-                self.host.engine.prompt(os.now(), session, &texts.join("\n"), None, Some(ticket));
+                // prompts that come at once have one turn
+                let beside = self.prompts.iter().find(|prompt| prompt.is_new && prompt.session == session);
+                let (beside, id) = (beside.map(|prompt| prompt.ticket), id.clone());
+                self.tickets += u32::from(beside.is_none());
+                let ticket = beside.unwrap_or(self.tickets);
+                self.prompts.push(Prompt { ticket, id, session, cancelled: false, is_new: true });
+                if beside.is_none() {
+                    self.host.engine.prompt(os.now(), session, &texts.join("\n"), None, Some(ticket));
+                }
                 return None;
             }
             "session/set_mode" | "session/set_model" => {
@@ -96,18 +101,29 @@ impl Acp {
         self.shown.iter().any(|shown| shown.session == session).then_some(session)
     }
 
-    /// `session/cancel`: the turn is aborted. What becomes of a permission that is asked for is the release's.
+    /// `session/cancel`: the turn is aborted. What becomes of a permission that is asked for is the release's, and so is a
+    /// prompt whose turn has not begun: in the newest release it fails, older ones go on with it.
     pub(super) fn cancel(&mut self, os: &mut dyn Os, params: &Value) {
         let Some(session) = self.named(params) else { return };
+        let is_new = |prompt: &mut Prompt| prompt.is_new && prompt.session == session;
+        if self.dialect() == Dialect::V1_18 {
+            let failed: Vec<Prompt> = self.prompts.extract_if(.., is_new).collect();
+            failed.iter().for_each(|prompt| self.answer(&prompt.id, Err(shapes::no_turn())));
+        } else if self.prompts.iter_mut().any(is_new) {
+            return;
+        }
         self.prompts.iter_mut().filter(|prompt| prompt.session == session).for_each(|prompt| prompt.cancelled = true);
         self.host.engine.abort(os.now(), session, None, false);
     }
 
     /// The editor has answered a request. A cancelled ask and an error are a rejection; an option that was not offered is
-    /// one in the newest release alone, older ones wait on.
+    /// one in the newest release alone, older ones wait on; so does each release after a result without an outcome.
     pub(super) fn decided(&mut self, id: &Value, message: &Value) {
         let Some(ask) = id.as_u64().and_then(|id| self.asks.answered(id)) else { return };
         let outcome = &message["result"]["outcome"];
+        if message.get("result").is_some() && !outcome.is_object() {
+            return;
+        }
         let newest = self.host.engine.release.dialect == Dialect::V1_18;
         let chosen = match outcome["outcome"].as_str() {
             Some("selected") => outcome["optionId"].as_str().and_then(Permit::parse),

@@ -178,6 +178,11 @@ pub(super) fn no_session(release: &Release, id: &str) -> Value {
     }
 }
 
+/// A prompt that is cancelled before its turn has begun.
+pub(super) fn no_turn() -> Value {
+    json!({"code": -32603, "message": "Internal error: Internal service failure"})
+}
+
 /// A session that cannot be loaded.
 pub(super) fn not_loaded(release: &Release) -> Value {
     match release.dialect {

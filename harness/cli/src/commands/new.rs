@@ -22,6 +22,7 @@ use std::path::PathBuf;
   rehang new my-hang.toml                      opencode asks a question
   rehang new my-hang.toml --agent claude       Claude Code asks its host whether it may
   rehang new my-hang.toml --agent codex        Codex reads a stdin that stays open
+  rehang new my-hang.toml --acp                opencode asks its editor whether it may
   rehang run my-hang.toml --strategy none      it hangs, and that is proved
   rehang run my-hang.toml --accept             writes down what every other strategy does")]
 pub struct New {
@@ -30,6 +31,9 @@ pub struct New {
     /// Which agent hangs: opencode, claude, altimate, pawwork, codex or gemini.
     #[arg(long, value_name = "AGENT", default_value = "opencode", value_parser = agent)]
     pub agent: String,
+    /// opencode as the agent of an editor, which drives it over the Agent Client Protocol.
+    #[arg(long, conflicts_with = "agent")]
+    pub acp: bool,
 }
 
 /// The agents that can be chosen, with how each is asked: it has a server, or a host at its stdin, or nobody.
@@ -52,6 +56,7 @@ impl New {
     /// The file exists, or cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let chosen = offered().find(|(kind, _)| kind.word == self.agent);
+        let chosen = if self.acp { Some((&agents::OPENCODE, Form::Stdin)) } else { chosen };
         let (kind, form) = chosen.ok_or_else(|| CommandError::Usage(format!("no agent is called '{}'", self.agent)))?;
         outputs::write_new(&self.file, template(kind, form))?;
         let file = quoted(&self.file.display().to_string());
@@ -85,6 +90,24 @@ fn template(kind: &AgentKind, form: Form) -> String {
     let settings = if settings.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", settings.join(", ")) };
     let agent = format!("agent     = {{ {} = {settings} }}", kind.word);
     match form {
+        Form::Stdin if *kind == agents::OPENCODE => format!(
+            r#"title     = "Asks its editor whether it may, and the editor never answers"
+mechanism = "P3"
+{agent}
+terminals = ["pipe"]
+turns = [
+  {{ bash = {{ command = "touch out.txt", asks = "bash", does = [{{ print = "made" }}] }} }},
+  {{ say = "The tool said: {{answer}}" }},
+]
+
+[[expect]]
+strategies = ["none"]
+outcome    = {{ hung = "permission" }}
+
+{REST}
+editor = ["initialize", "new-session", "prompt", {{ answer = "allow" }}, {{ until = "reply" }}, "close"]
+"#
+        ),
         Form::Stdin => format!(
             r#"title     = "Asks its host whether it may, and the host never answers"
 mechanism = "P3"

@@ -39,9 +39,10 @@ fn every_agent_s_first_scenario_hangs_and_is_accepted() {
     let folder = tempfile::tempdir().expect("a folder");
     let agents = agents(folder.path());
     assert!(agents.len() >= 6 && agents.contains(&"claude".to_owned()), "{agents:?}");
-    for agent in agents {
+    let with = agents.iter().map(|agent| (agent.as_str(), vec!["--agent", agent]));
+    for (agent, with) in with.chain([("acp", vec!["--acp"])]) {
         let file = format!("{agent}.toml");
-        passes(folder.path(), &["new", &file, "--agent", &agent]);
+        passes(folder.path(), &[vec!["new", &file], with].concat());
         passes(folder.path(), &["check", &file]);
         let hang = passes(folder.path(), &["run", &file, "--strategy", "none"]);
         assert!(hang.contains("hangs proved: 1 by "), "{agent}: {hang}");

@@ -63,6 +63,48 @@ fn an_ask_that_nobody_answers_hangs_and_cancelling_it_ends_only_the_newest() {
     }
 }
 
+/// What `rehang conform` has measured of the releases, and no recording has.
+#[test]
+fn what_conform_has_measured_is_played() {
+    let new = r#"{"jsonrpc":"2.0","id":0,"method":"session/new","params":{"cwd":"/p","mcpServers":[]}}"#;
+    let prompt = |id: u32| {
+        let params = json!({"sessionId": "ses_1", "prompt": [{"type": "text", "text": "go"}]});
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/prompt", "params": params}).to_string()
+    };
+    let cancel = r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"ses_1"}}"#;
+    let said = |version: &str, pieces: &[&[&str]]| {
+        let mut session = setup(version, "permission-never").run();
+        for lines in pieces {
+            session.write(&(lines.join("\n") + "\n"));
+            session.run_out();
+        }
+        let word = |message: &Value| match message["method"].as_str() {
+            Some("session/request_permission") => Some("asks".to_owned()),
+            Some(_) => None,
+            None => Some(format!("{} {}", message["id"], message["error"]["code"])),
+        };
+        session.messages().iter().skip(1).filter_map(word).collect::<Vec<_>>()
+    };
+    let allowed = r#"{"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"selected","optionId":"once"}}}"#;
+    for version in VERSIONS {
+        let newest = version == "1.18.33";
+        // permission/wrong-shape
+        let result = r#"{"jsonrpc":"2.0","id":0,"result":{}}"#;
+        assert_eq!(said(version, &[&[new, &prompt(1)], &[result]]), ["asks"], "{version}");
+        // cancel/at-once
+        let at_once = said(version, &[&[new, &prompt(1), cancel]]);
+        assert_eq!(at_once, [if newest { "1 -32603" } else { "asks" }], "{version}");
+        // prompt/twice
+        let twice = said(version, &[&[new, &prompt(1), &prompt(2)], &[allowed]]);
+        let turned = ["1.2.15", "1.3.2"].contains(&version);
+        assert_eq!(
+            twice,
+            if turned { ["asks", "2 null", "1 null"] } else { ["asks", "1 null", "2 null"] },
+            "{version}"
+        );
+    }
+}
+
 fn recordings(version: &str) -> Vec<PathBuf> {
     files(&format!("opencode-acp-{version}"))
 }

@@ -39,7 +39,7 @@ pub(super) const MUTUAL_WAIT: Facts = Facts {
     called: "hung",
     means: "two processes, or more, wait for each other: each would go on only after another one did",
     mechanisms: &[C6, X2],
-    judged: &[BlockedOn::Stdin],
+    judged: &[BlockedOn::Stdin, BlockedOn::Client],
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(
         Closed,

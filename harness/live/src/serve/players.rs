@@ -158,6 +158,7 @@ impl Players {
                 | Output::Type(_)
                 | Output::CloseStdin
                 | Output::Command(_)
+                | Output::Reads(_)
                 | Output::Leaves
                 | Output::ComesBack => {}
             }

@@ -140,6 +140,7 @@ fn what_is_known_of_each_agent() {
           run (Run): run; a process, the inside of an opencode, the inside of a one-shot run
           serve (Serve): serve; opencode's HTTP, the inside of an opencode
           interactive (Interactive): an interactive session; a process, the inside of an opencode
+          acp (Stdin): acp, with an editor at its stdin; a process, the inside of an opencode
           --auto
           --dangerously-skip-permissions
           --port 0

@@ -67,6 +67,7 @@ impl Rng {
             tool_server: None,
             faults,
             people,
+            editor: default_editor(),
             runs: if self.one_in(12) { 2 } else { 1 },
             afterwards: self.one_in(8).then(|| self.span()),
             env: Default::default(),
@@ -362,8 +363,9 @@ mod tests {
     use serde_json::Value;
     use std::collections::BTreeSet;
 
-    /// What is never drawn, and why: nothing spins in a search, since that alone uses up a cell's steps.
-    const NEVER: [&str; 1] = ["spin"];
+    /// What is never drawn, and why: nothing spins in a search, since that alone uses up a cell's steps; an agent with an
+    /// editor has pipes alone and no other people.
+    const NEVER: [&str; 2] = ["spin", "acp"];
 
     /// The words of all enums that these parts of a file are made of.
     fn vocabulary(schema: &Value, part: &Value, seen: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {

@@ -109,6 +109,9 @@ impl Hub<'_> {
             match self.kernel.read(handle, (max - total).min(65_536))? {
                 Read::Data(bytes) => {
                     total += bytes.len();
+                    if let Some(heard) = self.heard.as_mut().filter(|_| at == 0) {
+                        heard.output(&bytes, false);
+                    }
                     let text = self.text_of(at, &bytes);
                     if fd == 0 {
                         for ask in &mut self.asks {

@@ -12,6 +12,7 @@ use super::polls::PollBook;
 use super::ports::Ports;
 use super::spin::Burned;
 use rehang_actors::PROMPT;
+use rehang_evidence::Heard;
 use rehang_evidence::Pid;
 use rehang_os::tables::proc_of;
 use rehang_os::{
@@ -19,7 +20,7 @@ use rehang_os::{
     os::{Exit, Sig, Write},
 };
 use rehang_scenario::plan::{Plan, Tools};
-use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, Via, WorkerFault, WrapperFault};
+use rehang_scenario::{Canon, EditorStep, Fault, PgrepFault, Span, Terminal, VTime, Via, WorkerFault, WrapperFault};
 use rehang_trace::{
     Event, Name, RunEnd, What,
     role::{self, Role},
@@ -93,6 +94,8 @@ pub struct Hub<'w> {
     pub asks: Vec<OpenAsk>,
     /// What agents have stated, by role: only evidence reads it.
     pub records: BTreeMap<Name, Records>,
+    /// What an agent with an editor has said on its stdout: only evidence reads it.
+    pub heard: Option<Heard>,
     pub faults: Vec<Fault>,
     /// The processor time of those that went in circles: only evidence reads it.
     pub burned: Burned,
@@ -146,7 +149,8 @@ impl<'w> Hub<'w> {
         let vanishes = scenario.faults.iter().any(|f| matches!(f, Fault::Wrapper(WrapperFault::Vanishes(_))));
         // who answers over stdin or at the terminal does it by way of the host: a window, a socket, a screen
         let is_reached = scenario.people.iter().any(|person| matches!(person.via, Via::Stdin | Via::Tty));
-        let has_timer = vanishes || job.terminal == Terminal::StdoutSlow;
+        let pauses = scenario.editor.iter().any(|step| matches!(step, EditorStep::Pause(_)));
+        let has_timer = vanishes || job.terminal == Terminal::StdoutSlow || pauses;
         let host = if has_timer || is_reached { Also::Others } else { Also::Nothing };
         let serves = scenario.agent.serves();
         Ok(Hub {
@@ -178,6 +182,7 @@ impl<'w> Hub<'w> {
             model: Connections::default(),
             asks: Vec::new(),
             records: BTreeMap::new(),
+            heard: scenario.agent.has_editor().then(Heard::default),
             faults: scenario.faults.clone(),
             burned: Burned::default(),
             worker_dead: false,
@@ -202,6 +207,10 @@ impl<'w> Hub<'w> {
         self.streams = streams;
         self.exit = None;
         self.port = None;
+        if let Some(heard) = &mut self.heard {
+            *heard = Heard::default();
+            self.reads[0] = !self.has_fault(&Fault::Wrapper(WrapperFault::IgnoresStdout));
+        }
         self.stream_open = [streams.stdout.or(streams.tty).is_some(), streams.stderr.is_some()];
         self.drain()
     }
@@ -431,6 +440,7 @@ impl<'w> Hub<'w> {
             model,
             asks,
             records: _, // not compared: a strategy that looks writes what they show (`Glance::canon`)
+            heard: _,   // not compared: for the same reason
             burned: _, // not compared: it only grows, a look shows the difference, and who spins now is written (`Spin`)
             faults: _, // not compared: they never change; those that are still to strike are an actor's state
             worker_dead,

@@ -5,7 +5,7 @@
 use super::Job;
 use super::hub::{Actor, Hub};
 use super::inbox::Input;
-use rehang_actors::{Driver, Output, SessionClient, Sight, Someone};
+use rehang_actors::{Driver, Editor, Output, SessionClient, Sight, Someone};
 use rehang_os::{kernel::InternalError, os::Exit};
 use rehang_scenario::{Canon, Person, Sees, VTime};
 use rehang_strategy::{
@@ -20,6 +20,8 @@ pub fn client(job: &Job<'_>, sends_prompt: bool) -> Box<dyn Actor> {
     let agent = &job.scenario.agent;
     if agent.serves() {
         Box::new(Played::new(session_client(job, sends_prompt)))
+    } else if agent.has_editor() {
+        Box::new(Played::new(Editor::new(job.scenario.editor.clone())))
     } else if agent.is_driven() {
         Box::new(Played::new(Driver::with_prompt(rehang_actors::PROMPT)))
     } else {
@@ -49,6 +51,9 @@ pub fn person(person: &Person, job: &Job<'_>) -> Box<dyn Actor> {
     let reads_screen = someone.sees() == Sees::Screen;
     Box::new(Played { is_person: true, reads_screen, ..Played::new(someone) })
 }
+
+/// The person in front of a client.
+const AT_EDITOR: &str = "user";
 
 /// No client: the agent gets its prompt on the command line.
 struct Nobody;
@@ -88,7 +93,8 @@ impl Played {
         for output in out {
             match output {
                 Output::Acts(word) => {
-                    hub.record(name, What::Acts(word.to_owned()));
+                    let who = if self.is_person { name } else { AT_EDITOR };
+                    hub.record(who, What::Acts(word.to_owned()));
                     hub.material += 1;
                 }
                 Output::Request { id, method, path, body } => {
@@ -110,6 +116,7 @@ impl Played {
                 },
                 Output::Type(keys) => hub.write_stdin(name, keys.as_bytes())?,
                 Output::CloseStdin => hub.close_stdin(name)?,
+                Output::Reads(reads) => hub.reads[0] = reads,
                 Output::Command(command) => command_all(hub, &command),
                 Output::Leaves => command_all(hub, LEAVES),
                 Output::ComesBack => command_all(hub, COMES_BACK),

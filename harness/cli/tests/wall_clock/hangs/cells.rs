@@ -179,6 +179,9 @@ fn cannot(unit: &Unit, played: &Played) -> Option<&'static str> {
     match () {
         () if fault.is_some() => fault,
         () if unit.main.runs > 1 => Some("its caller runs the agent again and again"),
+        () if unit.main.agent.has_editor() => {
+            Some("its editor is an actor of the stages, and nobody hears here what it is told")
+        }
         () if has_server(unit) => Some("its tool server is a process of the stage's own"),
         () if goes_in_rounds(unit) => Some("it goes in rounds, and a look here comes in any part of one"),
         () if acts() => Some("somebody acts in it before it hangs"),

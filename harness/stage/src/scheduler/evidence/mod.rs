@@ -129,6 +129,10 @@ impl Hub<'_> {
             if self.model_listener.is_none() {
                 talk_to_model(&mut snapshot, pid, records, self.now);
             }
+            // what an agent has asked its editor is heard; that a subagent asks, its log says alone
+            if self.heard.is_some() && proc == self.agent && !records.asks_below() {
+                continue;
+            }
             let process = snapshot.process(pid);
             // one that fails a few times is asked again by the next look
             let fails = |path: &str| {
@@ -137,6 +141,9 @@ impl Hub<'_> {
             agents.extend(process.and_then(|process| records.agent(process, &snapshot.sockets, &|path| !fails(path))));
         }
         snapshot.agents = agents;
+        if let Some(heard) = &self.heard {
+            heard.add_to(&mut snapshot);
+        }
         snapshot
     }
 }

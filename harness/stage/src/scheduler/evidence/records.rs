@@ -115,6 +115,11 @@ impl Records {
         }
     }
 
+    /// Whether a subagent asks for something.
+    pub fn asks_below(&self) -> bool {
+        self.asks.iter().any(|ask| ask.nested)
+    }
+
     fn session(&mut self, id: &str) -> &mut Session {
         let at = self.sessions.iter().position(|session| session.id == id).unwrap_or_else(|| {
             self.sessions.push(Session { id: id.to_owned(), nested: false, busy: None, step: Step::None });

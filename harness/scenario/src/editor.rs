@@ -1,0 +1,105 @@
+//! The editor of `mode = "acp"`: a client of the Agent Client Protocol, step by step.
+//!
+//! Invariant: an editor does what its steps say and nothing else. A permission that no step answers stays open.
+
+use crate::time::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One step of an editor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EditorStep {
+    /// Sends `initialize`, and waits for its reply.
+    Initialize,
+    /// Sends `session/new`, and waits for its reply.
+    NewSession,
+    /// Sends `session/prompt` for the session, and goes on.
+    Prompt,
+    /// Sends a request of this method for the session, and goes on.
+    Request(String),
+    /// Waits for this.
+    Until(Until),
+    /// Waits for a permission that it has not answered, and answers it. If the turn is over first, there is none.
+    Answer(EditorAnswer),
+    /// Sends `session/cancel`: the person at the editor stops the turn.
+    Cancel,
+    /// Does nothing for this time.
+    Pause(Span),
+    /// Reads nothing from now on.
+    StopReading,
+    /// Reads again.
+    Read,
+    /// Closes the agent's stdin.
+    Close,
+}
+
+/// What an editor waits for. It waits no longer than until all of its requests have their replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// The replies to all of its requests.
+    Reply,
+    /// A text or a tool call of the turn.
+    Update,
+    /// A tool call of the turn that runs.
+    Tool,
+    /// A permission that it has not answered.
+    Permission,
+}
+
+/// What an editor answers to `session/request_permission`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EditorAnswer {
+    /// The person there allows it once.
+    Allow,
+    /// The person there allows it for ever.
+    Always,
+    /// The person there refuses it.
+    Reject,
+    /// The person there dismisses it: the outcome is `cancelled`.
+    Cancelled,
+    /// The person there allows it once, and the editor sends that twice.
+    Twice,
+    /// The editor selects an option that was not offered.
+    NotOffered,
+    /// The editor sends an error.
+    Error,
+    /// The editor sends a result without an outcome.
+    WrongShape,
+}
+
+/// The editor of a scenario that names none: it prompts once, and closes stdin after the reply.
+pub fn default_editor() -> Vec<EditorStep> {
+    use EditorStep::{Close, Initialize, NewSession, Prompt};
+    vec![Initialize, NewSession, Prompt, EditorStep::Until(Until::Reply), Close]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::playable::impossible;
+    use crate::{load, to_toml};
+
+    fn refused(agent: &str, more: &str) -> Vec<String> {
+        let rest = "turns = [{ say = \"x\" }]\n[[expect]]\noutcome = \"completed\"\n";
+        let text = format!("title = \"t\"\nmechanism = \"P3\"\nagent = {{ {agent} }}\n{more}\n{rest}");
+        let family = load("x.toml", text.as_bytes()).into_result().unwrap_or_else(|e| panic!("{e}"));
+        let scenario = &family.variants[0].scenario;
+        let again = load("x.toml", to_toml(scenario, None).as_bytes()).into_result().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.variants[0].scenario.editor, scenario.editor);
+        impossible(scenario).into_iter().map(|thing| thing.path).collect()
+    }
+
+    #[test]
+    fn an_editor_has_pipes_and_nobody_beside_it() {
+        let acp = "opencode = { mode = \"acp\" }";
+        let none: [&str; 0] = [];
+        assert_eq!(refused(acp, "terminals = [\"pipe\"]\neditor = [{ until = \"tool\" }, { pause = \"3s\" }]"), none);
+        assert_eq!(refused(acp, ""), ["terminals"]);
+        let person = "people = [{ via = \"stdin\", does = \"allow\" }]";
+        assert_eq!(refused(acp, &format!("terminals = [\"pipe\"]\n{person}")), ["people"]);
+        assert_eq!(refused("opencode = {}", "editor = []"), ["editor"]);
+        assert_eq!(refused("altimate = { mode = \"acp\" }", "terminals = [\"pipe\"]"), ["agent.altimate.mode"]);
+    }
+}
