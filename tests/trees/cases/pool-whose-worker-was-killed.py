@@ -1,9 +1,7 @@
 # truth: hung
 # cause: pipe|lock|futex|each other|thread|worker
-# moves: the pool looks for ended workers ten times a second
 # about: a worker of a pool was killed in the middle of a task, as for want of memory: the pool starts another one, and nobody gives the task's result (multiprocessing, Pool)
 # verdict: HUNG WAITING WORKING UNKNOWN
-# certain: no
 import os
 from lib import tree
 tree.write('pool.py', '''
