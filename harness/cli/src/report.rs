@@ -382,8 +382,6 @@ fn mechanisms(score: &Scoreboard, width: usize) -> String {
     lines.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The outcome of a cell that was given up without an end and without a proof of a hang.
-
 /// A failure: why, its timeline's head and tail if it is drawn, and the one command that runs it again. The cell's file
 /// is one of `scenarios`, as the command named them.
 ///

@@ -6,7 +6,7 @@
 
 use super::view::View;
 use super::waits::{NO_END_MS, On, Wait};
-use crate::data::{Alarms, Object, Pid, Process, Signals, State, TimeLimit};
+use crate::data::{Alarms, Object, Pid, Process, Signals, SocketState, State, TimeLimit};
 use crate::kind;
 use rehang_words::text::duration;
 use std::time::Duration;
@@ -237,6 +237,12 @@ fn may_kill(view: &View<'_>, process: &Process, subject: &Process, above: &[Pid]
         || process.args.iter().any(|arg| names(arg, subject.pid) || above.iter().any(|pid| names(arg, *pid)));
     if shell && near && process.args.iter().any(|arg| arg.contains("kill")) {
         return true;
+    }
+    // a worker of the same server looks for requests again and again, and for nothing else
+    let takes =
+        |fd: &i32| process.fd(*fd).and_then(|fd| view.socket(fd)).is_some_and(|it| it.state == SocketState::Listening);
+    if view.waits(process).iter().any(|wait| matches!(&wait.on, On::Input(fd) if takes(fd))) {
+        return false;
     }
     let is_copy_of = |other: &Process| {
         other.pid != process.pid && !process.args.is_empty() && other.args == process.args && other.exe == process.exe

@@ -30,7 +30,7 @@ use std::time::Duration;
   rehang why                          every agent on this machine, in a line each
   rehang why 4711                     in one sentence, with the evidence
   rehang why opencode                 every process of that name
-  rehang why 4711 --tree              the evidence for all processes below it
+  rehang why 4711 -v                  the evidence for all processes below it
   rehang why 4711 --watch             again and again; says when the answer changes
   rehang why 4711 --scenario my.toml  drafts a scenario that hangs the same way
   rehang why 4711 --json              one object, for a program")]
@@ -47,7 +47,7 @@ pub struct Why {
     #[arg(long, value_name = "NAME")]
     pub agent: Vec<String>,
     /// Show the evidence for every process of the tree, not only for those on the way to the answer.
-    #[arg(long)]
+    #[arg(long, short = 'v')]
     pub tree: bool,
     /// NDJSON, one object a process.
     #[arg(long)]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a lock's waiter is explained by its holder, and a holder that works makes it a mere wait.
 
-use super::{Rules, Wait, end_it, pipe, steady, waits_for};
+use super::{On, Rules, Wait, end_it, pipe, steady, waits_for};
 use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
@@ -27,8 +27,8 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends(end_it(view, pid));
         return finding.because("/proc/locks names it as holder and as waiter").certain();
     }
-    // the holder is being explained by what waits for it: it waits for this one
-    let is_circle = rules.doing.contains(&holder);
+    // or the holder is being explained by what waits for it: it waits for this one
+    let is_circle = rules.doing.contains(&holder) || asks(view, holder, pid);
     let why = held_up(rules, holder, pid);
     let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
     if is_circle && !view.after.descends(pid, holder) {
@@ -85,6 +85,16 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     }
     // a holder that hangs never releases the lock; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
+}
+
+/// Whether a process waits on a connection for what another one says, of whose other end it is a holder.
+fn asks(view: &View<'_>, asker: Pid, asked: Pid) -> bool {
+    let Some(process) = view.process(asker) else { return false };
+    view.waits(process).iter().any(|wait| {
+        let On::Input(fd) = wait.on else { return false };
+        let peer = process.fd(fd).and_then(|fd| view.socket(fd)).and_then(|socket| socket.peer);
+        peer.is_some_and(|peer| view.after.socket_holders(peer).any(|(holder, _)| holder.pid == asked))
+    })
 }
 
 /// Whether a holder is what the waiter is, started by somebody who is gone: a tool server, say, that outlived the run
