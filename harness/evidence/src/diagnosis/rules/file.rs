@@ -27,22 +27,20 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends(end_it(view, pid));
         return finding.because("/proc/locks names it as holder and as waiter").certain();
     }
-    // or the holder is being explained by what waits for it: it waits for this one
-    let is_circle = rules.doing.contains(&holder) || asks(view, holder, pid);
     let why = held_up(rules, holder, pid);
     let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
-    if is_circle && !view.after.descends(pid, holder) {
-        let text = format!("{text} and which waits for {name} itself: they wait for each other");
-        let finding = Finding::hung(pid, Signature::MutualWait, Mechanism::C6, text).rank(rank::LIKELY);
-        let because = "/proc/locks names both, and the holder waits for an answer of the one that waits for the lock";
-        return finding.because(because).ends(end_it(view, holder));
-    }
+    let seen = view.process(holder).filter(|holder| holder.fds_read);
+    let naps = seen.and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, format!("{text} while it works"))
             .ends("the holder's work");
     }
-    let seen = view.process(holder).filter(|holder| holder.fds_read);
-    let naps = seen.and_then(|holder| ways::nap(view, holder, pid)).filter(ways::Way::is_soon);
+    if asks(view, holder, pid) && seen.is_some() && naps.is_none() {
+        let text = format!("{text}; {} waits for {name} itself: they wait for each other", view.name(holder));
+        let finding = Finding::hung(pid, Signature::MutualWait, Mechanism::C6, text).rank(rank::LIKELY);
+        let because = "/proc/locks names both, and the holder waits for an answer of the one that waits for the lock";
+        return finding.because(because).ends(end_it(view, holder));
+    }
     if goes_on(&why) || naps.is_some() {
         let text = match naps {
             Some(way) if !goes_on(&why) => {
@@ -87,14 +85,17 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
 }
 
-/// Whether a process waits on a connection for what another one says, of whose other end it is a holder.
+/// Whether a process waits on a connection for what another one says, which holds its other end, and for nothing else.
 fn asks(view: &View<'_>, asker: Pid, asked: Pid) -> bool {
     let Some(process) = view.process(asker) else { return false };
-    view.waits(process).iter().any(|wait| {
+    let is_of = |wait: &Wait| {
         let On::Input(fd) = wait.on else { return false };
         let peer = process.fd(fd).and_then(|fd| view.socket(fd)).and_then(|socket| socket.peer);
         peer.is_some_and(|peer| view.after.socket_holders(peer).any(|(holder, _)| holder.pid == asked))
-    })
+    };
+    let waits = view.waits(process);
+    waits.iter().any(is_of)
+        && waits.iter().all(|wait| is_of(wait) || wait.on == On::Futex || (wait.polled && wait.on == On::Clock))
 }
 
 /// Whether a holder is what the waiter is, started by somebody who is gone: a tool server, say, that outlived the run

@@ -22,6 +22,26 @@ fn locked(by: Process) -> Look {
 }
 
 #[test]
+fn a_holder_that_asks_the_one_that_waits_for_its_lock_closes_a_circle() {
+    let look = |holder: Process| {
+        let asked = socket(waiter(), 9, 80);
+        Look::of(vec![asked]).beside(holder).socket(unix(80, 81)).socket(unix(81, 80)).both(|s| {
+            s.locks = vec![lock(1, 20, false, 7), lock(1, 11, true, 7)];
+        })
+    };
+    let asks = || reads(socket(process(20, 1, "page"), 8, 81), 8);
+    expect![[r#"
+        it waits for nothing else: Hung mutual-wait C6 (Likely): git (11) waits for the lock on /f, which page (20) holds; page (20) waits for git (11) itself: they wait for each other | kill 20 | /proc/locks names both, and the holder waits for an answer of the one that waits for the lock
+        it has a timer: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which page (20) holds; page (20) has a timer of its own (at most 5s): page (20) reads descriptor 8 to its end, but git (11), which outlived the command that started it, holds it open | the end of what the holder does
+        it asks somebody else: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which page (20) holds | page (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: page (20) waits, and what for cannot be seen
+    "#]].assert_eq(&all_answers(vec![
+        ("it waits for nothing else", look(asks())),
+        ("it has a timer", look(has(asks(), 5, Mode::Both, Object::Timer { left_ms: Some(5_000) }))),
+        ("it asks somebody else", look(reads(socket(process(20, 1, "page"), 8, 82), 8))),
+    ]));
+}
+
+#[test]
 fn the_holder_of_a_lock_is_who_the_kernel_names() {
     let all = |locks: &[Lock]| {
         let both = || locks.to_vec();
