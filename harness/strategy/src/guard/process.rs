@@ -435,7 +435,7 @@ impl Strategy for Process {
             }
             Seen::Looked(diagnosis) if self.running => {
                 (self.looked, self.looking) = (now, false);
-                if may_work(diagnosis) {
+                if may_work(diagnosis) || self.standing.has_written(diagnosis) {
                     self.worked = now;
                     if ![Signature::BetweenTurns, Signature::Serves].contains(&diagnosis.signature) {
                         self.busy = now;

@@ -311,10 +311,10 @@ impl Strategy for Server {
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
-                self.lasting.see(now, diagnosis, &self.times, true);
-                if may_work(diagnosis) {
+                if may_work(diagnosis) || self.lasting.has_written(diagnosis) {
                     self.worked = now;
                 }
+                self.lasting.see(now, diagnosis, &self.times, true);
                 self.judge(now, acts);
             }
             Seen::Children(children) if self.counting => {

@@ -129,6 +129,12 @@ impl Lasting {
         Lasting { found: None, since: now }
     }
 
+    /// Whether who owes an answer has written since the last look.
+    pub(super) fn has_written(&self, diagnosis: &Diagnosis) -> bool {
+        let before = self.found.filter(|found| found.pid == diagnosis.pid).and_then(|found| found.written_bytes);
+        before.zip(diagnosis.written_bytes).is_some_and(|(before, now)| now > before)
+    }
+
     /// What was found counts from now on.
     pub(super) fn restart(&mut self, now: VTime) {
         self.since = now;
@@ -212,6 +218,11 @@ impl Standing {
         // the last look is at the end of the limit
         let limit = lasting.intent().map(|(.., at)| at).filter(|at| *at > now);
         self.next = Some(limit.map_or(next, |limit| limit.min(next)));
+    }
+
+    /// Whether who owes an answer has written since the last look.
+    pub(super) fn has_written(&self, diagnosis: &Diagnosis) -> bool {
+        self.lasting.as_ref().is_some_and(|lasting| lasting.has_written(diagnosis))
     }
 
     /// The finding that has lasted for its limit.
@@ -314,6 +325,19 @@ mod tests {
         assert_eq!(after(&diagnosis, false), Some(OF_A_TOOL));
         diagnosis.is_at_callers_stdin = true;
         assert_eq!((after(&diagnosis, false), after(&diagnosis, true)), (Some(CLOSED), Some(OF_A_TOOL)));
+    }
+
+    #[test]
+    fn who_writes_while_it_owes_an_answer_is_at_work() {
+        let Seen::Looked(mut owes) = looked(Signature::OwesAnswer, false, Sure::Likely) else { panic!("no look") };
+        let mut standing = Standing::default();
+        standing.moved(VTime(0));
+        for (at, written, is_at_work, since) in [(10, 5, false, 10), (20, 5, false, 10), (30, 9, true, 30)] {
+            owes.written_bytes = Some(written);
+            assert_eq!(standing.has_written(&owes), is_at_work, "at {at}");
+            standing.see(VTime(at), &owes, &Times::default(), false);
+            assert_eq!(standing.intent().map(|(_, since, _)| since.0), Some(since), "at {at}");
+        }
     }
 
     #[test]
