@@ -1,5 +1,6 @@
 # truth: healthy
 # then: ends
+# unseen: that a job of the same multiplexer will send a key cannot be seen; a tool that reads a key at the terminal of its agent looks the same
 # needs: tmux node
 # about: an agent in a pane of tmux runs a command that reads a key at the terminal; a job of the same session sends the key after a time (tmux(1), send-keys)
 . "${0%/*}/lib/tree.sh"
