@@ -242,6 +242,14 @@ pub struct Call {
     pub limit: TimeLimit,
 }
 
+impl Call {
+    /// Whether it waits for a word of memory that other processes may have too: FUTEX_PRIVATE_FLAG (128, linux/futex.h) is
+    /// not set.
+    pub fn is_shared_futex(&self) -> bool {
+        self.does == Does::Futex && self.args[1] & 128 == 0
+    }
+}
+
 /// What a system call waits for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

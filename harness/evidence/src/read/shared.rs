@@ -5,17 +5,20 @@
 
 use super::process::{All, Stat};
 use super::{Reach, beside, file};
-use crate::data::{Call, Does, Pid, Process, Snapshot};
+use crate::data::{Pid, Process, Snapshot};
 use std::collections::BTreeMap;
 
-/// FUTEX_PRIVATE_FLAG (linux/futex.h): no other process has the word.
-const PRIVATE: u64 = 128;
-/// What a map has behind the path of a file that has been removed; so has memory that never had a path.
+/// What a map has behind the path of a file that was removed, and behind the name of memory without a path.
 const REMOVED: &str = " (deleted)";
+/// How the names of such memory begin that others may still map: by its key (shmat(2)), by a descriptor (memfd_create(2)).
+const OPEN: [&str; 2] = ["/SYSV", "/memfd:"];
 
 /// Adds to the processes of the tree who shares the memory that they wait in.
 pub fn add(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
-    let waits = |process: &Process| Some((process.pid, area(process.pid, word(process)?)?));
+    let waits = |process: &Process| {
+        let at = word(process)?;
+        Some((process.pid, area(&maps(process.pid, reach)?, at)?.to_owned()))
+    };
     let areas: BTreeMap<Pid, String> = snapshot.tree.values().filter_map(waits).collect();
     if areas.is_empty() {
         return;
@@ -24,7 +27,7 @@ pub fn add(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
     let counts = |(pid, stat): &(&Pid, &Stat)| **pid > 1 && !stat.is_of_kernel();
     let pids: Vec<Pid> = all.iter().filter(counts).map(|(pid, _)| *pid).collect();
     let of_each = |pid: Pid, reach: &Reach| {
-        let maps = file::text(&format!("/proc/{pid}/maps")).ok().filter(|_| !reach.leaves_out.contains(&pid))?;
+        let maps = maps(pid, reach)?;
         let has = |id: &&String| maps.lines().any(|line| shared(line).is_some_and(|other| other == id.as_str()));
         Some(areas.values().filter(has).cloned().collect::<Vec<String>>())
     };
@@ -41,21 +44,31 @@ pub fn add(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
 
 /// The address of the one word that a process waits for and that others may have too.
 fn word(process: &Process) -> Option<u64> {
-    let is_shared = |call: &&Call| call.does == Does::Futex && call.args[1] & PRIVATE == 0;
-    let mut words = process.threads.iter().filter_map(|thread| thread.call.as_ref().filter(is_shared));
+    let calls = process.threads.iter().filter_map(|thread| thread.call.as_ref());
+    let mut words = calls.filter(|call| call.is_shared_futex());
     let first = words.next().map(|call| call.args[0])?;
     words.all(|call| call.args[0] == first).then_some(first)
 }
 
-/// The shared memory without a name that an address is in: its device and inode.
-fn area(pid: Pid, at: u64) -> Option<String> {
-    let maps = file::text(&format!("/proc/{pid}/maps")).ok()?;
+/// The memory of a process. The kernel makes who reads it wait for one that is stuck while it changes its own.
+fn maps(pid: Pid, reach: &Reach) -> Option<String> {
+    reach.limit.progress.at(pid);
+    let may = !reach.leaves_out.contains(&pid) && !reach.limit.is_over();
+    may.then(|| file::text(&format!("/proc/{pid}/maps")).ok()).flatten()
+}
+
+/// The shared memory that an address is in and that nobody else can map any more: its device and inode.
+fn area(maps: &str, at: u64) -> Option<&str> {
     let holds = |line: &&str| {
         let range = line.split(' ').next().and_then(|range| range.split_once('-'));
         let number = |text: &str| u64::from_str_radix(text, 16).unwrap_or(0);
         range.is_some_and(|(from, to)| (number(from)..number(to)).contains(&at))
     };
-    maps.lines().find(holds).filter(|line| line.ends_with(REMOVED)).and_then(shared).map(str::to_owned)
+    let is_closed = |line: &&str| {
+        let name = line.find('/').map_or("", |at| &line[at..]);
+        line.ends_with(REMOVED) && !OPEN.iter().any(|open| name.starts_with(open))
+    };
+    maps.lines().find(holds).filter(is_closed).and_then(shared)
 }
 
 /// The device and inode of a line of maps, if it is of shared memory: `7f…-7f… rw-s 00000000 00:18 42   /dev/shm/x (deleted)`.
@@ -68,7 +81,26 @@ fn shared(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::shared;
+    use super::{area, maps, shared};
+    use crate::data::Pid;
+    use crate::read::Reach;
+
+    #[test]
+    fn a_process_that_the_reading_was_stuck_at_is_not_read_again() {
+        let own = std::process::id() as Pid;
+        assert!(maps(own, &Reach::default()).is_some_and(|maps| maps.contains("[stack]")));
+        assert_eq!(maps(own, &Reach { leaves_out: [own].into(), ..Reach::default() }), None);
+    }
+
+    #[test]
+    fn memory_that_others_may_still_map_is_left_out() {
+        let of = |name: &str| {
+            area(&format!("1000-2000 rw-p 0 00:00 0\n2000-3000 rw-s 0 00:18 42  {name}\n"), 0x2800).map(str::to_owned)
+        };
+        let known = Some("00:18 42".to_owned());
+        assert_eq!([of("/dev/shm/sem.x (deleted)"), of("/dev/zero (deleted)")], [known.clone(), known]);
+        assert_eq!(["/dev/shm/sem.x", "/SYSV0000002a (deleted)", "/memfd:x (deleted)"].map(of), [None, None, None]);
+    }
 
     #[test]
     fn shared_memory_is_known_by_its_device_and_inode() {

@@ -259,17 +259,17 @@ fn by_design(view: &View<'_>, finding: Finding) -> Finding {
     }
 }
 
-/// Whether a futex wait is for memory that other processes may share: FUTEX_PRIVATE_FLAG (128, linux/futex.h) is not set,
-/// and it is no pthread_join, which waits, without that flag, until a word is no longer the id of a thread.
+/// Whether a futex wait is for memory that other processes may share, and is no pthread_join, which waits, without the flag for
+/// private memory, until a word is no longer the id of a thread.
 pub fn shares(process: &Process, wait: &Wait) -> bool {
     let thread = process.threads.iter().find(|thread| thread.tid == wait.tid);
-    let call = thread.and_then(|thread| thread.call.as_ref()).filter(|call| call.does == Does::Futex);
+    let call = thread.and_then(|thread| thread.call.as_ref()).filter(|call| call.is_shared_futex());
     // in a pid namespace of its own a thread's id is another; the words of locks and semaphores are 0, 1 and 2
     let joins = |word: u64| match process.ns_pid == process.pid {
         true => process.threads.iter().any(|thread| thread.tid as u64 == word),
         false => word > 2,
     };
-    call.is_some_and(|call| call.args[1] & 128 == 0 && !joins(call.args[2]))
+    call.is_some_and(|call| !joins(call.args[2]))
 }
 
 /// Whether a process handles a signal that may be what it waits for: handlers of faults are no sign of that.
@@ -320,7 +320,7 @@ fn in_shared_memory(view: &View<'_>, process: &Process, waits: &[Wait]) -> Findi
             let text = format!("{name} waits for a lock in shared memory, and no other process that has it is alive");
             let finding = Finding::hung(pid, Signature::ThreadDeadlock, None, text).ends(end_it(view, pid));
             let because =
-                "whoever was to let it go has ended; all its own threads are in futex waits without a time limit";
+                "the process that had the lock has ended; all its own threads are in futex waits without a time limit";
             finding.because(because)
         }
         Some(others) if !others.is_empty() => {

@@ -176,15 +176,13 @@ fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Fi
 /// A parent that waits for another child, and for nothing else, writes no word until that has ended: that child is what the
 /// parent waits for.
 fn after_another(view: &View<'_>, process: &Process, over: &[Pid]) -> Option<Finding> {
-    let other = |parent: &Pid| {
-        let children = view.living_children(*parent).filter(|child| child.pid != process.pid);
-        let mut children = children.filter(|child| child.pid != view.after.reader.pid);
-        let child = children.find(|child| waits_for(view, *parent, child.pid).1)?;
-        Some((*parent, child.pid))
-    };
     let [parent] = over else { return None };
-    let (parent, child) = other(parent).filter(|(_, child)| !view.after.descends(process.pid, *child))?;
-    let (name, parent, child) = (view.name(process.pid), view.name(parent), view.name(child));
+    let mut children = view.living_children(*parent).map(|child| child.pid);
+    let child = children.find(|child| {
+        let is_apart = *child != view.after.reader.pid && !view.after.descends(process.pid, *child);
+        is_apart && waits_for(view, *parent, *child).1
+    })?;
+    let (name, parent, child) = (view.name(process.pid), view.name(*parent), view.name(child));
     let text = format!("{name} waits for what {parent} writes, which waits for {child}");
     let finding = Finding::waiting(process.pid, Signature::Pipeline, rank::IDLE, text);
     Some(finding.ends(format!("the end of {child}")))
