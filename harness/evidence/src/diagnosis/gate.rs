@@ -98,7 +98,9 @@ pub fn is_at_callers_stdin(view: &View<'_>, finding: &Finding) -> bool {
     }
     roots.iter().any(|root| {
         let (Some(process), Some(fd)) = (view.process(*root), stdin(*root)) else { return false };
-        let holders = view.other_end(process, fd, true);
+        let mut holders = view.other_end(process, fd, true);
+        // a child that has just been forked has all that its parent has, until it calls exec
+        holders.retain(|pid| view.before.process(*pid).is_some());
         let above: BTreeSet<Pid> = view.ancestors(*root).collect();
         what(*root) == what(finding.pid) && !holders.is_empty() && holders.iter().all(|pid| above.contains(pid))
     })

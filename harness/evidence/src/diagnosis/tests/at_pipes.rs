@@ -462,11 +462,18 @@ fn a_command_that_reads_the_stdin_of_the_whole_run_waits_for_its_caller() {
     let rows = [
         ("who is above holds it", is(look(vec![holds(4, 1)], cat(70)))),
         ("who is beside holds it too", is(look(vec![holds(4, 1), holds(6, 4)], cat(70)))),
+        (
+            "a child of who is above has just been forked",
+            is(look(vec![holds(4, 1)], cat(70)).later(|s| {
+                s.around.insert(6, holds(6, 4));
+            })),
+        ),
         ("it has another stdin", is(look(vec![holds(4, 1), pipe(process(12, 10, "x"), 8, Mode::Write, 71)], cat(71)))),
     ];
     expect![[r#"
         who is above holds it: Hung stdin-open true
         who is beside holds it too: Hung stdin-open false
+        a child of who is above has just been forked: Hung stdin-open true
         it has another stdin: Waiting pipeline false
     "#]]
     .assert_eq(&super::rows(rows));
