@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_315;
+const BEHIND_SUPERVISE: usize = 29_518;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -45,9 +45,9 @@ const LINES: [(&str, usize); 30] = [
     ("runner", 3_040),
     ("scenario", 9_006),
     ("search", 4_932),
-    ("stage", 5_303),
-    ("strategy", 13_793),
-    ("supervise", 2_251),
+    ("stage", 5_299),
+    ("strategy", 14_120),
+    ("supervise", 2_315),
     ("trace", 1_427),
     ("upstream", 2_045),
     ("warp", 5_667),

@@ -5,7 +5,7 @@
 
 use rehang_scenario::Agent;
 use rehang_scenario::plan::{PLAN_ENV, Plan};
-use rehang_strategy::{Act, Acting, Host, SpecError, Strategy, stack};
+use rehang_strategy::{Act, Acting, Host, InsideAct, SpecError, Strategy, stack};
 use rehang_trace::Fact;
 use std::ops::{Deref, DerefMut};
 
@@ -73,15 +73,19 @@ pub fn fact(acting: &Acting) -> Option<Fact> {
         Act::Report(policy) => {
             return Some(Fact::Policy { strategy: acting.by.clone(), policy: policy.clone().into() });
         }
-        Act::AnswerTool { .. } => return None,
-        Act::Withhold { .. } => "withhold",
-        Act::Reply { .. } => "reply",
-        Act::Reject { .. } => "reject",
-        Act::AbortStream { .. } => "abort-stream",
-        Act::StripEnv(_) => "strip-env",
         Act::Say(_) => "say",
-        Act::Note(word) => word,
-        _ => return None,
+        Act::Inside(act) => match act {
+            InsideAct::Withhold { .. } => "withhold",
+            InsideAct::Reply { .. } => "reply",
+            InsideAct::Reject { .. } => "reject",
+            InsideAct::AbortStream { .. } => "abort-stream",
+            InsideAct::StripEnv(_) => "strip-env",
+            InsideAct::Note(word) => word,
+            // the request and the stream show them
+            InsideAct::AnswerTool { .. } | InsideAct::Verdict { .. } | InsideAct::Publish(_) => return None,
+        },
+        // it would sit outside the agent
+        Act::Process(_) | Act::Protocol(_) => return None,
     };
     Some(Fact::Acted { strategy: acting.by.clone(), act: act.to_owned() })
 }

@@ -15,7 +15,7 @@ use rehang_scenario::{
     turns::{Question, Turn},
 };
 use rehang_strategy::Acting;
-use rehang_strategy::{Act, Seen};
+use rehang_strategy::{Act, InsideAct, InsideSeen, Seen};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 use rehang_wire::claude::Reply;
 use serde_json::{Map, Value, json};
@@ -230,17 +230,17 @@ impl Engine {
             return false;
         }
         let Some(ask) = self.as_seen(call, call) else { return false };
-        let acts = self.inside.see(now, &Seen::ToolAsks(ask));
+        let acts = self.inside.see(now, &Seen::Inside(InsideSeen::ToolAsks(ask)));
         let live = self.config.answerer != Answerer::Nobody;
         for acting in acts {
             match acting.act.clone() {
-                Act::AnswerTool { answers, text } => {
+                Act::Inside(InsideAct::AnswerTool { answers, text }) => {
                     let (call, by, questions) = (call.to_owned(), acting.by.clone(), questions.to_vec());
                     let shown = json!({"questions": [], "answers": {}});
                     self.note(Fact::Preempted { call: call.clone(), by, questions, answers, text: text.clone(), live });
                     self.finish(now, &call, Outcome::ok(&text, None, shown));
                 }
-                Act::Withhold { text } => {
+                Act::Inside(InsideAct::Withhold { text }) => {
                     self.notes_of(&acting);
                     self.finish(now, call, Outcome::error(&text));
                 }
@@ -283,7 +283,7 @@ impl Engine {
                 self.effects.push(Effect::Show { id, questions, permission });
             }
         }
-        self.see(now, &Seen::Pending(seen));
+        self.see(now, &Seen::Inside(InsideSeen::Pending(seen)));
     }
 
     /// The outcome of a person's answers.
@@ -336,7 +336,7 @@ impl Engine {
         let Ended { end, cause, by, answers } = ended;
         self.note(Fact::AskEnded { id: id.clone(), end, cause, by, answers });
         self.effects.push(Effect::Hide { id: id.clone() });
-        self.see(now, &Seen::Ended { id });
+        self.see(now, &Seen::Inside(InsideSeen::Ended { id }));
     }
 
     fn stop_conv(&mut self, now: VTime, conv: Conv) {
@@ -413,19 +413,28 @@ impl Engine {
         let by = acting.by;
         match acting.act {
             Act::Say(text) => self.effects.push(Effect::Complain(text)),
-            Act::StripEnv(name) => self.effects.push(Effect::Strip(name)),
-            Act::Reply { id, answers } => {
+            Act::Inside(InsideAct::StripEnv(name)) => self.effects.push(Effect::Strip(name)),
+            Act::Inside(InsideAct::Reply { id, answers }) => {
                 let Some(call) = self.asking(&id) else { return };
                 self.take_back(&id);
                 let input = self.answered_input(&call, &answers);
                 self.allowed(now, &call, &input, &by);
             }
-            Act::Reject { id, reason, policy } => self.reject(now, &id, &by, reason, policy),
-            Act::AbortStream { session, fail, text, reject_asks } => {
+            Act::Inside(InsideAct::Reject { id, reason, policy }) => self.reject(now, &id, &by, reason, policy),
+            Act::Inside(InsideAct::AbortStream { session, fail, text, reject_asks }) => {
                 self.abort_stream(now, &session, (fail, &text, reject_asks), &by);
             }
-            // All other acts belong outside, or to another persona.
-            _ => {}
+            // those at the tool's entry are carried out there, and nobody submits an answer here or reads events
+            Act::Inside(
+                InsideAct::AnswerTool { .. }
+                | InsideAct::Withhold { .. }
+                | InsideAct::Verdict { .. }
+                | InsideAct::Publish(_)
+                | InsideAct::Note(_),
+            )
+            | Act::Report(_)
+            | Act::Process(_)
+            | Act::Protocol(_) => {}
         }
     }
 

@@ -21,7 +21,7 @@ use rehang_scenario::{
     turns::{Bash, Finish, Question, Response, Turn, responses},
 };
 use rehang_strategy::Acting;
-use rehang_strategy::Seen;
+use rehang_strategy::{InsideSeen, Seen};
 use rehang_trace::Fact;
 use rehang_wire::model::{
     Message, ModelEvent, ModelRequest, Part, Tool,
@@ -317,7 +317,7 @@ impl Engine {
     /// Tells the strategies inside that the agent starts.
     pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool) {
         let run = self.config.answerer == Answerer::Nobody;
-        self.see(now, &Seen::Boot { env, stdin_tty, run, listens: false });
+        self.see(now, &Seen::Inside(InsideSeen::Boot { env, stdin_tty, run, listens: false }));
         self.hooked(now, Gate::Start);
     }
 
@@ -603,7 +603,7 @@ impl Engine {
         let session = talk.session.clone();
         self.note(Fact::ModelAsked { session: session.clone(), response: self.counted.asked });
         self.effects.push(Effect::Ask(conv));
-        self.see(now, &Seen::StreamOpen { session });
+        self.see(now, &Seen::Inside(InsideSeen::StreamOpen { session }));
     }
 
     /// The turn ends in an API error: the root's as a result, a subagent's as the error of its tool.

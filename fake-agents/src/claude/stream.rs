@@ -9,7 +9,7 @@ use super::hooks::Gate;
 use super::release::backoff;
 use super::texts;
 use rehang_scenario::{VTime, canon, turns::Finish};
-use rehang_strategy::Seen;
+use rehang_strategy::{InsideSeen, Seen};
 use rehang_trace::Fact;
 use rehang_wire::model::{Message, ModelEvent, Part, ToolCall, script::Item};
 use serde_json::{Value, json};
@@ -55,14 +55,14 @@ impl Engine {
             Item::Event(ModelEvent::Start) => {
                 self.counted.messages += 1;
                 self.convs[i].now.id = format!("msg_{}", self.counted.messages);
-                self.see(now, &Seen::StreamMoved { session, progress: false });
+                self.see(now, &Seen::Inside(InsideSeen::StreamMoved { session, progress: false }));
             }
             Item::Event(ModelEvent::TextDelta(text)) => {
                 let text = text.replace("{answer}", &self.convs[i].answer);
                 self.convs[i].now.text.push_str(&text);
                 self.counted.streamed |= !self.convs[i].whole;
                 self.note(Fact::ModelSaid { session: session.clone(), text });
-                self.see(now, &Seen::StreamMoved { session, progress: true });
+                self.see(now, &Seen::Inside(InsideSeen::StreamMoved { session, progress: true }));
             }
             Item::Event(ModelEvent::ToolCall(mut call)) => {
                 self.close_text(conv);
@@ -81,17 +81,17 @@ impl Engine {
                 self.convs[i].now.parts.push(Part::Call(call.clone()));
                 self.convs[i].now.calls.push(call);
                 self.note(Fact::ModelSaid { session: session.clone(), text: String::new() });
-                self.see(now, &Seen::StreamMoved { session, progress: true });
+                self.see(now, &Seen::Inside(InsideSeen::StreamMoved { session, progress: true }));
             }
             Item::Event(ModelEvent::Finish(finish)) => {
                 self.close_text(conv);
                 self.convs[i].now.finish = Some(finish);
                 self.release_held(conv);
-                self.see(now, &Seen::StreamMoved { session, progress: true });
+                self.see(now, &Seen::Inside(InsideSeen::StreamMoved { session, progress: true }));
             }
             Item::Event(ModelEvent::Error { status, .. }) => self.refused(now, conv, status.max(500)),
             Item::KeepAlive | Item::Event(ModelEvent::KeepAlive) => {
-                self.see(now, &Seen::StreamMoved { session, progress: false });
+                self.see(now, &Seen::Inside(InsideSeen::StreamMoved { session, progress: false }));
             }
             Item::Compacting(_) => {
                 let begins = self.writer.compacting(false);
@@ -142,7 +142,7 @@ impl Engine {
     pub(super) fn stream_closed(&mut self, now: VTime, conv: Conv, finish: &str) {
         let session = self.convs[conv.0].session.clone();
         self.note(Fact::ModelDone { session: session.clone(), finish: finish.to_owned() });
-        self.see(now, &Seen::StreamClosed { session });
+        self.see(now, &Seen::Inside(InsideSeen::StreamClosed { session }));
     }
 
     fn stream_ended(&mut self, now: VTime, conv: Conv, clean: bool) {

@@ -9,7 +9,7 @@ use super::json::{field, number, quoted};
 use super::release::Dialect;
 use crate::agent_host;
 use rehang_strategy::Acting;
-use rehang_strategy::{Act, Seen, Then};
+use rehang_strategy::{Act, InsideAct, InsideSeen, Seen, Then};
 use rehang_trace::{Cause, Fact};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ impl Engine {
 
     pub(super) fn now_or_later(&mut self, acting: Acting) {
         match acting.act {
-            Act::Publish(event) => self.publish_act(&event),
+            Act::Inside(InsideAct::Publish(event)) => self.publish_act(&event),
             _ => self.acts.push_back(acting),
         }
     }
@@ -47,7 +47,7 @@ impl Engine {
         let fact = agent_host::fact(&acting);
         let by = |cause| By { who: acting.by.clone(), cause };
         match acting.act {
-            Act::Reply { id, answers } => {
+            Act::Inside(InsideAct::Reply { id, answers }) => {
                 self.record_act(fact);
                 let word = answers.first().and_then(|answer| answer.first()).and_then(|word| Permit::parse(word));
                 match word.filter(|_| self.questions_of_ask(&id).is_none()) {
@@ -55,24 +55,24 @@ impl Engine {
                     None => drop(self.reply_question(&id, answers, &by(Cause::Policy))),
                 }
             }
-            Act::Reject { id, reason, policy } => {
+            Act::Inside(InsideAct::Reject { id, reason, policy }) => {
                 self.record_act(fact);
                 let by = by(if policy { Cause::Policy } else { Cause::Silence });
                 if self.reject_question(&id, Some(reason), &by).is_none() {
                     let _ = self.reply_permission(&id, Permit::Reject, &by);
                 }
             }
-            Act::AbortStream { session, fail, text, reject_asks } => {
+            Act::Inside(InsideAct::AbortStream { session, fail, text, reject_asks }) => {
                 self.record_act(fact);
                 if let Some(session) = self.find(&session) {
                     self.abort_stream(session, fail, &text, reject_asks, &by(Cause::Silence));
                 }
             }
-            Act::Withhold { text } => {
+            Act::Inside(InsideAct::Withhold { text }) => {
                 self.record_act(fact);
                 self.withheld = Some(text);
             }
-            Act::StripEnv(name) => {
+            Act::Inside(InsideAct::StripEnv(name)) => {
                 self.record_act(fact);
                 self.effect(Effect::StripEnv(name));
             }
@@ -80,9 +80,12 @@ impl Engine {
                 self.record_act(fact);
                 self.effect(Effect::Say(text));
             }
-            Act::Publish(event) => self.publish_act(&event),
-            // A verdict is handled where its request is; the acts of other seats mean nothing here.
-            _ => self.record_act(fact),
+            Act::Inside(InsideAct::Publish(event)) => self.publish_act(&event),
+            // an answer at the tool's entry and a verdict are handled where they belong
+            Act::Inside(InsideAct::AnswerTool { .. } | InsideAct::Verdict { .. } | InsideAct::Note(_))
+            | Act::Report(_)
+            | Act::Process(_)
+            | Act::Protocol(_) => self.record_act(fact),
         }
     }
 
@@ -143,11 +146,18 @@ impl Engine {
         if !(self.inside.has("ledger") || self.inside.has("external-result")) {
             return false;
         }
-        let seen = Seen::Submitted { id: id.to_owned(), session: session.to_owned(), dismiss, body: body.clone() };
+        let seen = Seen::Inside(InsideSeen::Submitted {
+            id: id.to_owned(),
+            session: session.to_owned(),
+            dismiss,
+            body: body.clone(),
+        });
         let mut verdict = None;
         for acting in self.inside.see(self.now, &seen) {
             match acting.act {
-                Act::Verdict { status, body, then, .. } if verdict.is_none() => verdict = Some((status, body, then)),
+                Act::Inside(InsideAct::Verdict { status, body, then, .. }) if verdict.is_none() => {
+                    verdict = Some((status, body, then))
+                }
                 act => self.now_or_later(Acting { by: acting.by, act }),
             }
         }

@@ -12,7 +12,7 @@ use super::tools::{Kind, Outcome};
 use rehang_scenario::attribution::{ANSWERED, ANSWERS_IN_MIND, EXTERNAL_DISMISSED, PERMISSION_REJECTED};
 use rehang_scenario::attribution::{QUESTION_DISMISSED, SKIPPED};
 use rehang_scenario::{Canon, turns::Question};
-use rehang_strategy::{Seen, pawwork};
+use rehang_strategy::{InsideSeen, Seen, pawwork};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 
 /// What 1.0.185 says in addition (recorded).
@@ -168,7 +168,7 @@ impl Engine {
         let fact = self.asked_fact(&ask);
         let seen = self.seen_ask(&ask);
         self.asks.push(ask);
-        self.see(|| Seen::Pending(seen));
+        self.see(|| Seen::Inside(InsideSeen::Pending(seen)));
         if external {
             self.fact(fact);
             self.show_external(tool);
@@ -355,13 +355,13 @@ impl Engine {
     }
 
     pub(super) fn seen_ended(&mut self, id: &str) {
-        self.see(|| Seen::Ended { id: id.to_owned() });
+        self.see(|| Seen::Inside(InsideSeen::Ended { id: id.to_owned() }));
     }
 
     /// An ask is gone from the map, but not yet reported on the wire.
     fn closing(&mut self, ask: &Ask, reason: &'static str) {
         let session = self.sessions[ask.session].id.clone();
-        self.see(|| Seen::Closing { id: ask.id.clone(), session, reason });
+        self.see(|| Seen::Inside(InsideSeen::Closing { id: ask.id.clone(), session, reason }));
     }
 
     /// Appends an ask as its event and its list show it.

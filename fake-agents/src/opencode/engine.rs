@@ -21,7 +21,7 @@ use rehang_scenario::{
     turns::{Bash, Question, Response, Turn, responses},
 };
 use rehang_strategy::Acting;
-use rehang_strategy::Seen;
+use rehang_strategy::{InsideSeen, Seen};
 use rehang_trace::Fact;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -332,7 +332,7 @@ impl Engine {
     /// Tells the strategies inside how the agent starts.
     pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool, run: bool, listens: bool) {
         self.now = now;
-        self.see(|| Seen::Boot { env, stdin_tty, run, listens });
+        self.see(|| Seen::Inside(InsideSeen::Boot { env, stdin_tty, run, listens }));
         self.act();
     }
 

@@ -13,7 +13,7 @@ use rehang_scenario::{
     Canon, ToolDoes,
     turns::{self, Bash, Question, Turn},
 };
-use rehang_strategy::{Act, Seen};
+use rehang_strategy::{Act, InsideAct, InsideSeen, Seen};
 use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 
@@ -360,17 +360,17 @@ impl Engine {
                 questions: questions.clone(),
                 permission: String::new(),
             };
-            let acts = self.inside.see(self.now, &Seen::ToolAsks(ask));
+            let acts = self.inside.see(self.now, &Seen::Inside(InsideSeen::ToolAsks(ask)));
             let mut ended = false;
             for acting in acts {
-                if matches!(acting.act, Act::Withhold { .. } | Act::Report(_))
+                if matches!(acting.act, Act::Inside(InsideAct::Withhold { .. }) | Act::Report(_))
                     && let Some(fact) = crate::agent_host::fact(&acting)
                 {
                     self.fact(fact);
                 }
                 match acting.act {
                     Act::Report(_) => {}
-                    Act::AnswerTool { answers, text } if !ended => {
+                    Act::Inside(InsideAct::AnswerTool { answers, text }) if !ended => {
                         ended = true;
                         self.show_running(id);
                         self.fact(Fact::Preempted {
@@ -386,7 +386,7 @@ impl Engine {
                         let title = asked_title(questions.len());
                         self.tool_over(id, Outcome::Done { output: text, title, metadata });
                     }
-                    Act::Withhold { text } if !ended => {
+                    Act::Inside(InsideAct::Withhold { text }) if !ended => {
                         ended = true;
                         self.show_running(id);
                         self.tool_over(id, Outcome::Failed { error: text });

@@ -14,7 +14,7 @@ use rehang_scenario::{
     Canon, Span, VTime,
     turns::{Finish, Response, Turn},
 };
-use rehang_strategy::Seen;
+use rehang_strategy::{InsideSeen, Seen};
 use rehang_trace::Fact;
 use rehang_wire::model::ModelEvent;
 
@@ -442,14 +442,14 @@ impl Engine {
     pub(super) fn moved(&mut self, session: usize, progress: bool) {
         if !self.inside.is_empty() {
             let session = self.sessions[session].id.clone();
-            self.see(|| Seen::StreamMoved { session, progress });
+            self.see(|| Seen::Inside(InsideSeen::StreamMoved { session, progress }));
         }
     }
 
     pub(super) fn closed(&mut self, session: usize) {
         if !self.inside.is_empty() {
             let session = self.sessions[session].id.clone();
-            self.see(|| Seen::StreamClosed { session });
+            self.see(|| Seen::Inside(InsideSeen::StreamClosed { session }));
         }
     }
 
@@ -538,7 +538,7 @@ impl Engine {
         let answer = run.answer.clone();
         let name = self.sessions[session].id.clone();
         self.fact(Fact::ModelAsked { session: name.clone(), response: self.next.response });
-        self.see(|| Seen::StreamOpen { session: name });
+        self.see(|| Seen::Inside(InsideSeen::StreamOpen { session: name }));
         self.effect(Effect::AskModel { stream, path, response, answer });
     }
 

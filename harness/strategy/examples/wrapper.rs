@@ -7,7 +7,7 @@
 //! stdin and signals, processes that have left the group.
 
 use rehang_evidence::Glance;
-use rehang_strategy::{ProcessHost, Seen, Settled, Step, Stream, Terminal, VTime, Whom, stack};
+use rehang_strategy::{ProcessHost, ProcessSeen, Settled, Step, Stream, Terminal, VTime, Whom, stack};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::error::Error;
 use std::io::{Read, Write};
@@ -67,6 +67,7 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
                 Step::Signal { signal, whom } if status.is_none() => send(pid, signal, whom),
                 // it has exited, so it has no stdin to close
                 Step::Signal { .. } | Step::CloseStdin => {}
+                Step::Say(text) => eprintln!("{text}"),
             }
         }
         if let Some((who, settled)) = guard.settled() {
@@ -85,14 +86,14 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
             Ok(None) => {
                 let ended = child.wait()?;
                 status = Some(ended);
-                Some(Seen::Exited(ended.code().or(ended.signal().map(|signal| -signal)).unwrap_or(-1)))
+                Some(ProcessSeen::Exited(ended.code().or(ended.signal().map(|signal| -signal)).unwrap_or(-1)))
             }
             Err(_) => None,
         };
-        open -= u8::from(matches!(seen, Some(Seen::OutputEnd(_))));
-        steps.extend(seen.iter().flat_map(|seen| guard.see(now(), seen)));
+        open -= u8::from(matches!(seen, Some(ProcessSeen::OutputEnd(_))));
+        steps.extend(seen.into_iter().flat_map(|seen| guard.see(now(), seen)));
         if let Some(glance) = glance.take_if(|glance| glance.rest().is_zero()) {
-            steps.extend(guard.see(now(), &Seen::Looked(Box::new(glance.end().diagnosis))));
+            steps.extend(guard.see(now(), ProcessSeen::Looked(Box::new(glance.end().diagnosis))));
         }
         steps.extend(guard.tick(now()));
     }
@@ -104,14 +105,14 @@ fn forward(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'st
         let mut bytes = [0; 4096];
         while let Ok(n @ 1..) = from.read(&mut bytes) {
             let _ = to.write_all(&bytes[..n]).and_then(|()| to.flush());
-            let _ = tell.send(Some(Seen::Output(as_, bytes[..n].to_vec())));
+            let _ = tell.send(Some(ProcessSeen::Output(as_, bytes[..n].to_vec())));
         }
-        let _ = tell.send(Some(Seen::OutputEnd(as_)));
+        let _ = tell.send(Some(ProcessSeen::OutputEnd(as_)));
     });
 }
 
 /// What is seen; `None` for the exit.
-type Tell = Sender<Option<Seen>>;
+type Tell = Sender<Option<ProcessSeen>>;
 
 /// Sends a signal. Of the agent's tree this finds its group; for processes in sessions of their own be a subreaper
 /// (prctl(2), `PR_SET_CHILD_SUBREAPER`) and go through `/proc`.

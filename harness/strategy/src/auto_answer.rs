@@ -4,7 +4,7 @@
 //! the environment at the start. R1 takes "no" inside "Snowflake" for a refusal; that is kept.
 
 use crate::entry::Value;
-use crate::{Act, Ask, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire};
+use crate::{Act, Ask, Entry, Facts, InsideAct, InsideSeen, Param, Params, Seat, Seen, Strategy, Wire};
 use rehang_words::attribution::ANSWERS_IN_MIND;
 use rehang_words::{Canon, Policy, Span, VTime};
 use rehang_words::{Choice, Question};
@@ -108,7 +108,7 @@ impl AutoAnswer {
         let opted_in = match self.revision {
             Revision::R1 | Revision::R2 => set == Some("1") || !stdin_tty,
             Revision::R3 { blank_is_unset } => {
-                acts.push(Act::StripEnv(NON_INTERACTIVE));
+                acts.push(Act::Inside(InsideAct::StripEnv(NON_INTERACTIVE)));
                 let unset = set.is_none_or(|value| blank_is_unset && value.trim().is_empty());
                 set == Some("1") || (run && unset)
             }
@@ -164,8 +164,8 @@ impl AutoAnswer {
             ..Policy::default()
         }));
         acts.push(match text {
-            Some(text) => Act::AnswerTool { answers: labels, text },
-            None => Act::Reply { id: ask.id.clone(), answers: labels },
+            Some(text) => Act::Inside(InsideAct::AnswerTool { answers: labels, text }),
+            None => Act::Inside(InsideAct::Reply { id: ask.id.clone(), answers: labels }),
         });
     }
 }
@@ -181,9 +181,11 @@ fn by_keyword(options: &[Choice]) -> Option<(&Choice, &'static str)> {
 impl Strategy for AutoAnswer {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Boot { env, stdin_tty, run, .. } => self.boot(env, *stdin_tty, *run, acts),
-            Seen::ToolAsks(ask) if self.at_tool && self.non_interactive => self.act(ask, acts),
-            Seen::Pending(ask) if !self.at_tool && self.non_interactive && ask.permission.is_empty() => {
+            Seen::Inside(InsideSeen::Boot { env, stdin_tty, run, .. }) => self.boot(env, *stdin_tty, *run, acts),
+            Seen::Inside(InsideSeen::ToolAsks(ask)) if self.at_tool && self.non_interactive => self.act(ask, acts),
+            Seen::Inside(InsideSeen::Pending(ask))
+                if !self.at_tool && self.non_interactive && ask.permission.is_empty() =>
+            {
                 self.act(ask, acts);
             }
             _ => {}

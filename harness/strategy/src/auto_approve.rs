@@ -6,7 +6,7 @@
 
 use crate::canon::texts;
 use crate::lines::{Lines, blocks, text};
-use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
+use crate::{Act, Entry, Facts, Params, ProcessSeen, ProtocolAct, ProtocolSeen, Seat, Seen, Strategy, Stream, Wire};
 use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ impl AutoApprove {
                 }
                 None => {
                     self.pending.retain(|pending| !ids.contains(&pending.as_str()));
-                    acts.push(Act::Write(piece.to_vec()));
+                    acts.push(Act::Protocol(ProtocolAct::Write(piece.to_vec())));
                 }
             }
         }
@@ -111,7 +111,7 @@ impl AutoApprove {
         }
         let result = json!({ "type": "tool_result", "tool_use_id": id, "content": "", "is_error": false });
         let line = json!({ "type": "user", "message": { "role": "user", "content": [result] } });
-        acts.push(Act::Write(format!("{line}\n").into_bytes()));
+        acts.push(Act::Protocol(ProtocolAct::Write(format!("{line}\n").into_bytes())));
         let log = format!(
             "PERMISSION REQUEST detected: {} (tool_use_id={id}), sent approval via stdin",
             text(block, "content")
@@ -131,13 +131,13 @@ impl AutoApprove {
 impl Strategy for AutoApprove {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Output(Stream::Stdout, bytes) => {
+            Seen::Process(ProcessSeen::Output(Stream::Stdout, bytes)) => {
                 for message in self.lines.take(bytes) {
                     self.message(&message, acts);
                 }
             }
-            Seen::Typed(bytes) => self.typed(bytes, acts),
-            Seen::Exited(_) => self.over = true,
+            Seen::Protocol(ProtocolSeen::Typed(bytes)) => self.typed(bytes, acts),
+            Seen::Process(ProcessSeen::Exited(_)) => self.over = true,
             _ => {}
         }
     }

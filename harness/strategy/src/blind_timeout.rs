@@ -5,7 +5,7 @@
 
 use crate::canon::texts;
 use crate::entry::Value;
-use crate::{Act, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
+use crate::{Act, Entry, Facts, InsideAct, InsideSeen, Param, Seat, Seen, Strategy, Wire};
 use rehang_words::{Canon, Policy, Span, VTime};
 
 /// The only version.
@@ -57,7 +57,7 @@ impl Blind {
             constants: [("stream_timeout_ms".to_owned(), self.timeout.as_ms())].into(),
             ..Policy::default()
         }));
-        acts.push(Act::AbortStream { session, fail: false, text, reject_asks: true });
+        acts.push(Act::Inside(InsideAct::AbortStream { session, fail: false, text, reject_asks: true }));
     }
 }
 
@@ -68,18 +68,20 @@ impl Strategy for Blind {
         }
         let due = now + self.timeout;
         match seen {
-            Seen::StreamOpen { session } => {
+            Seen::Inside(InsideSeen::StreamOpen { session }) => {
                 let stream = self.watch(session, due);
                 (stream.open, stream.due) = (true, due);
             }
-            Seen::StreamMoved { session, .. } => {
+            Seen::Inside(InsideSeen::StreamMoved { session, .. }) => {
                 self.streams.iter_mut().filter(|s| s.session == *session).for_each(|s| s.due = due);
             }
-            Seen::StreamClosed { session } => {
+            Seen::Inside(InsideSeen::StreamClosed { session }) => {
                 self.streams.iter_mut().filter(|s| s.session == *session).for_each(|s| s.open = false);
             }
-            Seen::Pending(ask) => self.watch(&ask.session, due).asks.push(ask.id.clone()),
-            Seen::Ended { id } => self.streams.iter_mut().for_each(|s| s.asks.retain(|ask| ask != id)),
+            Seen::Inside(InsideSeen::Pending(ask)) => self.watch(&ask.session, due).asks.push(ask.id.clone()),
+            Seen::Inside(InsideSeen::Ended { id }) => {
+                self.streams.iter_mut().for_each(|s| s.asks.retain(|ask| ask != id))
+            }
             Seen::Tick => {
                 let (fired, kept) = std::mem::take(&mut self.streams).into_iter().partition(|s| now >= s.due);
                 self.streams = kept;

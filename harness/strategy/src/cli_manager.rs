@@ -5,7 +5,7 @@
 
 use crate::canon::{option, texts};
 use crate::lines::{Lines, blocks, text};
-use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
+use crate::{Act, Entry, Facts, Params, ProcessSeen, ProtocolAct, ProtocolSeen, Seat, Seen, Strategy, Stream, Wire};
 use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ impl CliManager {
             if text(&line, "type") == "control_response" {
                 self.pending = None;
             }
-            acts.push(Act::Write(piece.to_vec()));
+            acts.push(Act::Protocol(ProtocolAct::Write(piece.to_vec())));
         }
     }
 }
@@ -129,12 +129,12 @@ fn remember(all: &mut Vec<String>, id: &str) {
 impl Strategy for CliManager {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Output(Stream::Stdout, bytes) => {
+            Seen::Process(ProcessSeen::Output(Stream::Stdout, bytes)) => {
                 for message in self.lines.take(bytes) {
                     self.message(&message, acts);
                 }
             }
-            Seen::Typed(bytes) => self.typed(bytes, acts),
+            Seen::Protocol(ProtocolSeen::Typed(bytes)) => self.typed(bytes, acts),
             _ => {}
         }
     }
@@ -166,6 +166,8 @@ impl Strategy for CliManager {
 
 #[cfg(test)]
 mod tests {
+    use crate::ProtocolAct;
+    use crate::ProtocolSeen;
     use crate::testing::Bench;
     use crate::{Act, Seen};
 
@@ -183,16 +185,18 @@ mod tests {
 
     fn answers(id: &str) -> Seen {
         let line = rejects(id).replace("\"is_error\":true,", "");
-        Seen::Typed(line.into_bytes())
+        Seen::Protocol(ProtocolSeen::Typed(line.into_bytes()))
     }
 
     fn prompts() -> Seen {
-        Seen::Typed(b"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}\n".to_vec())
+        Seen::Protocol(ProtocolSeen::Typed(
+            b"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}\n".to_vec(),
+        ))
     }
 
     fn sent(acts: &[Act]) -> bool {
         match acts {
-            [Act::Write(_)] => true,
+            [Act::Protocol(ProtocolAct::Write(_))] => true,
             [Act::Say(why)] if why.starts_with("Not sent: ") => false,
             acts => panic!("{acts:?}"),
         }
@@ -231,7 +235,7 @@ mod tests {
         assert!(sent(&bench.see(prompts())));
         bench.out(&asks("toolu_1"));
         assert!(!sent(&bench.see(prompts())));
-        assert!(sent(&bench.see(Seen::Typed(b"half a li".to_vec()))));
+        assert!(sent(&bench.see(Seen::Protocol(ProtocolSeen::Typed(b"half a li".to_vec())))));
         bench.out(RESULT);
         assert!(sent(&bench.see(prompts())));
     }

@@ -5,7 +5,7 @@
 //!
 //! Invariant: strategies are told in the order of the stack, and only a strategy whose deadline has come gets a tick.
 
-use crate::{Act, Member, Seen, Strategy, Stream};
+use crate::{Act, Member, ProcessSeen, Seen, Strategy, Stream};
 use rehang_words::{Canon, Terminal, VTime};
 
 /// The strategies of one seat, each under its name.
@@ -91,22 +91,25 @@ impl Host {
 
 /// What a strategy outside a process is told when the process has started. With `one_stream` its stderr is its stdout,
 /// as on a terminal, and counts as ended for a strategy that reads stderr separately.
-pub fn started(terminal: Terminal, prompt: &str, one_stream: bool) -> Vec<Seen> {
-    let begun = [Seen::Terminal(terminal), Seen::Started { session: String::new(), prompt: prompt.to_owned() }];
-    begun.into_iter().chain(one_stream.then_some(Seen::OutputEnd(Stream::Stderr))).collect()
+pub fn started(terminal: Terminal, prompt: &str, one_stream: bool) -> Vec<ProcessSeen> {
+    let begun =
+        [ProcessSeen::Terminal(terminal), ProcessSeen::Started { session: String::new(), prompt: prompt.to_owned() }];
+    begun.into_iter().chain(one_stream.then_some(ProcessSeen::OutputEnd(Stream::Stderr))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::member;
+    use crate::{ProcessAct, member};
 
     fn host(specs: &[&str]) -> Host {
         Host::new(specs.iter().map(|spec| member(spec).expect("a strategy")))
     }
 
     fn who(acts: &[Acting]) -> Vec<(&str, bool)> {
-        acts.iter().map(|acting| (acting.by.as_str(), matches!(acting.act, Act::Settle(_)))).collect()
+        acts.iter()
+            .map(|acting| (acting.by.as_str(), matches!(acting.act, Act::Process(ProcessAct::Settle(_)))))
+            .collect()
     }
 
     fn canon(host: &Host) -> Vec<u8> {
@@ -121,7 +124,7 @@ mod tests {
         assert_eq!(host.names().collect::<Vec<_>>(), ["wall(cap=10s)", "none", "wall(cap=5s)"]);
         assert_eq!((host.strategies().count(), host.is_empty(), host.deadline()), (3, false, None));
         for seen in started(Terminal::Pipe, "go", false) {
-            assert_eq!(host.see(VTime::ZERO, &seen), []);
+            assert_eq!(host.see(VTime::ZERO, &Seen::Process(seen)), []);
         }
         assert_eq!(host.deadline(), Some(VTime(5_000)), "the earliest");
         assert_eq!(host.tick(VTime(4_999)), []);
@@ -140,15 +143,15 @@ mod tests {
         assert_ne!(canon(&named("a")), canon(&named("b")));
         assert_ne!(canon(&host(&["none"])), canon(&host(&["none", "none"])));
         let (rests, mut runs) = (host(&["wall"]), host(&["wall"]));
-        runs.see(VTime::ZERO, &started(Terminal::Pipe, "", false)[1]);
+        runs.see(VTime::ZERO, &Seen::Process(started(Terminal::Pipe, "", false).remove(1)));
         assert_ne!(canon(&rests), canon(&runs));
     }
 
     #[test]
     fn on_one_stream_there_is_no_stderr() {
         let begun = |one_stream| started(Terminal::Tty, "go", one_stream);
-        let start = Seen::Started { session: String::new(), prompt: "go".to_owned() };
-        assert_eq!(begun(false), [Seen::Terminal(Terminal::Tty), start.clone()]);
-        assert_eq!(begun(true), [Seen::Terminal(Terminal::Tty), start, Seen::OutputEnd(Stream::Stderr)]);
+        let start = ProcessSeen::Started { session: String::new(), prompt: "go".to_owned() };
+        assert_eq!(begun(false), [ProcessSeen::Terminal(Terminal::Tty), start.clone()]);
+        assert_eq!(begun(true), [ProcessSeen::Terminal(Terminal::Tty), start, ProcessSeen::OutputEnd(Stream::Stderr)]);
     }
 }

@@ -6,8 +6,11 @@ mod letters;
 mod versions;
 
 use crate::testing::{Bench, SHRINK_MAX_MS};
-use crate::{Act, Ask, Seen, Stream, all, companion, pawwork};
-use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
+use crate::{
+    Act, Ask, InsideSeen, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Stream, Wire, all, companion,
+    pawwork,
+};
+use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Gen;
 use rehang_words::{Choice, Question};
 use rehang_words::{Terminal, VTime};
@@ -63,7 +66,7 @@ proptest! {
         for spec in all().into_iter().map(|entry| entry.name) {
             let mut player = Player::of(spec, 0);
             for step in &steps {
-                if matches!(step, Step::See(seen) if matches!(**seen, Seen::Response { .. } | Seen::Failed { .. })) {
+                if matches!(step, Step::See(seen) if matches!(**seen, Seen::Protocol(ProtocolSeen::Response { .. }) | Seen::Protocol(ProtocolSeen::Failed { .. }))) {
                     continue;
                 }
                 player.take(step);
@@ -71,14 +74,32 @@ proptest! {
                 let before = bench.canon();
                 let other = u32::MAX;
                 for seen in [
-                    Seen::Response { id: other, status: 200, body: json!([]).into() },
-                    Seen::Response { id: other, status: 500, body: Value::Null.into() },
-                    Seen::Failed { id: other, why: "refused".to_owned() },
+                    Seen::Protocol(ProtocolSeen::Response { id: other, status: 200, body: json!([]).into() }),
+                    Seen::Protocol(ProtocolSeen::Response { id: other, status: 500, body: Value::Null.into() }),
+                    Seen::Protocol(ProtocolSeen::Failed { id: other, why: "refused".to_owned() }),
                 ] {
                     let mut acts = Vec::new();
                     bench.strategy.on(bench.now, &seen, &mut acts);
                     prop_assert_eq!(&acts, &[], "{} acts on {:?}", spec, seen);
                     prop_assert_eq!(&bench.canon(), &before, "{} has learned of {:?}", spec, seen);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, max_shrink_time: SHRINK_MAX_MS, ..ProptestConfig::default() })]
+
+    /// A host around a process can carry out nothing else.
+    #[test]
+    fn who_sits_around_a_process_acts_on_nothing_but_the_process(steps in steps()) {
+        for entry in all().into_iter().filter(|entry| entry.speaks == [Wire::Process]) {
+            let mut player = Player::of(entry.name, 0);
+            for step in steps.iter().filter(|step| !matches!(step, Step::Respond { .. })) {
+                for (_, act) in player.take(step) {
+                    let is_allowed = matches!(act, Act::Process(_) | Act::Report(_) | Act::Say(_));
+                    prop_assert!(is_allowed, "{} does {:?}", entry.name, act);
                 }
             }
         }
@@ -141,11 +162,16 @@ impl Player {
             Step::See(seen) => at_once(&mut self.bench, (**seen).clone()),
             Step::Respond { which, status, body } if !self.in_flight.is_empty() => {
                 let id = self.in_flight.remove(which % self.in_flight.len());
-                at_once(&mut self.bench, Seen::Response { id, status: *status, body: body.clone().into() })
+                at_once(
+                    &mut self.bench,
+                    Seen::Protocol(ProtocolSeen::Response { id, status: *status, body: body.clone().into() }),
+                )
             }
             Step::Respond { .. } => Vec::new(),
         };
-        let sent = acts.iter().filter_map(|(_, act)| if let Act::Request { id, .. } = act { Some(*id) } else { None });
+        let sent = acts.iter().filter_map(|(_, act)| {
+            if let Act::Protocol(ProtocolAct::Request { id, .. }) = act { Some(*id) } else { None }
+        });
         self.in_flight.extend(sent);
         acts
     }
@@ -166,7 +192,7 @@ fn steps() -> impl Gen<Value = Vec<Step>> {
     // A run begins somewhere in the first steps, on a server or not.
     (any::<bool>(), prop::collection::vec(step, 0..40)).prop_map(|(server, mut steps)| {
         let session = if server { "ses_1" } else { "" }.to_owned();
-        let start = Seen::Started { session, prompt: "go".to_owned() };
+        let start = Seen::Process(ProcessSeen::Started { session, prompt: "go".to_owned() });
         steps.insert(steps.len().min(2), Step::See(Box::new(start)));
         steps
     })
@@ -176,28 +202,28 @@ fn seen() -> impl Gen<Value = Seen> {
     let stream = prop_oneof![3 => Just(Stream::Stdout), 1 => Just(Stream::Stderr)];
     let session = || prop_oneof![Just("ses_1".to_owned()), Just("ses_2".to_owned())];
     prop_oneof![
-        4 => (stream.clone(), output()).prop_map(|(stream, bytes)| Seen::Output(stream, bytes)),
-        1 => stream.prop_map(Seen::OutputEnd),
-        1 => output().prop_map(Seen::Wrote),
-        1 => prop_oneof![Just(0), Just(-9), Just(1)].prop_map(Seen::Exited),
+        4 => (stream.clone(), output()).prop_map(|(stream, bytes)| Seen::Process(ProcessSeen::Output(stream, bytes))),
+        1 => stream.prop_map(|it| Seen::Process(ProcessSeen::OutputEnd(it))),
+        1 => output().prop_map(|it| Seen::Process(ProcessSeen::Wrote(it))),
+        1 => prop_oneof![Just(0), Just(-9), Just(1)].prop_map(|it| Seen::Process(ProcessSeen::Exited(it))),
         1 => Just(Seen::Tick),
-        1 => prop_oneof![Just(Terminal::Pipe), Just(Terminal::Tty), Just(Terminal::Null)].prop_map(Seen::Terminal),
-        1 => (0_u32..20, prop_oneof![Just(200_u16), Just(404)], body()).prop_map(|(id, status, body)| Seen::Response { id, status, body: body.into() }),
-        1 => (0_u32..20).prop_map(|id| Seen::Failed { id, why: "closed".to_owned() }),
-        3 => event().prop_map(|event| Seen::Event(event.into())),
-        1 => Just(Seen::EventsCut),
-        1 => prop_oneof![Just(None), Just(Some(0)), Just(Some(2))].prop_map(Seen::Children),
-        1 => any::<bool>().prop_map(Seen::Pid),
-        1 => any::<bool>().prop_map(Seen::Worker),
-        1 => prop_oneof![Just("heal"), Just("status"), Just("cancel"), Just("?")].prop_map(|c| Seen::Command(c.to_owned())),
+        1 => prop_oneof![Just(Terminal::Pipe), Just(Terminal::Tty), Just(Terminal::Null)].prop_map(|it| Seen::Process(ProcessSeen::Terminal(it))),
+        1 => (0_u32..20, prop_oneof![Just(200_u16), Just(404)], body()).prop_map(|(id, status, body)| Seen::Protocol(ProtocolSeen::Response { id, status, body: body.into() })),
+        1 => (0_u32..20).prop_map(|id| Seen::Protocol(ProtocolSeen::Failed { id, why: "closed".to_owned() })),
+        3 => event().prop_map(|event| Seen::Protocol(ProtocolSeen::Event(event.into()))),
+        1 => Just(Seen::Protocol(ProtocolSeen::EventsCut)),
+        1 => prop_oneof![Just(None), Just(Some(0)), Just(Some(2))].prop_map(|it| Seen::Protocol(ProtocolSeen::Children(it))),
+        1 => any::<bool>().prop_map(|it| Seen::Protocol(ProtocolSeen::Pid(it))),
+        1 => any::<bool>().prop_map(|it| Seen::Protocol(ProtocolSeen::Worker(it))),
+        1 => prop_oneof![Just("heal"), Just("status"), Just("cancel"), Just("?")].prop_map(|c| Seen::Protocol(ProtocolSeen::Command(c.to_owned()))),
         1 => (any::<bool>(), any::<bool>(), any::<bool>())
-            .prop_map(|(stdin_tty, run, listens)| Seen::Boot { env: Vec::new(), stdin_tty, run, listens }),
-        1 => ask().prop_map(Seen::ToolAsks),
-        2 => ask().prop_map(Seen::Pending),
-        1 => id().prop_map(|id| Seen::Ended { id }),
-        1 => session().prop_map(|session| Seen::StreamOpen { session }),
-        1 => (session(), any::<bool>()).prop_map(|(session, progress)| Seen::StreamMoved { session, progress }),
-        1 => session().prop_map(|session| Seen::StreamClosed { session }),
+            .prop_map(|(stdin_tty, run, listens)| Seen::Inside(InsideSeen::Boot { env: Vec::new(), stdin_tty, run, listens })),
+        1 => ask().prop_map(|it| Seen::Inside(InsideSeen::ToolAsks(it))),
+        2 => ask().prop_map(|it| Seen::Inside(InsideSeen::Pending(it))),
+        1 => id().prop_map(|id| Seen::Inside(InsideSeen::Ended { id })),
+        1 => session().prop_map(|session| Seen::Inside(InsideSeen::StreamOpen { session })),
+        1 => (session(), any::<bool>()).prop_map(|(session, progress)| Seen::Inside(InsideSeen::StreamMoved { session, progress })),
+        1 => session().prop_map(|session| Seen::Inside(InsideSeen::StreamClosed { session })),
     ]
 }
 
@@ -278,10 +304,15 @@ fn nobody_settles_twice() {
     for spec in specs() {
         let mut bench = Bench::started(&spec);
         let mut settled = 0;
-        for seen in [Seen::Output(Stream::Stdout, b"x\n".to_vec()), Seen::Exited(1), Seen::OutputEnd(Stream::Stdout)] {
+        for seen in [
+            Seen::Process(ProcessSeen::Output(Stream::Stdout, b"x\n".to_vec())),
+            Seen::Process(ProcessSeen::Exited(1)),
+            Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)),
+        ] {
             let acts: Vec<Act> = bench.until(bench.now.0 + 40_000_000).into_iter().map(|(_, act)| act).collect();
             let more = bench.see(seen);
-            settled += acts.iter().chain(&more).filter(|act| matches!(act, Act::Settle(_))).count();
+            settled +=
+                acts.iter().chain(&more).filter(|act| matches!(act, Act::Process(ProcessAct::Settle(_)))).count();
         }
         assert!(settled <= 1, "{spec} settles {settled} times");
     }

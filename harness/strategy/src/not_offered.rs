@@ -5,7 +5,7 @@
 //! does.)
 
 use crate::entry::Value;
-use crate::{Act, Ask, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
+use crate::{Act, Ask, Entry, Facts, InsideAct, InsideSeen, Param, Seat, Seen, Strategy, Wire};
 use rehang_words::{Canon, Policy, Span, VTime};
 
 /// The only version.
@@ -49,15 +49,17 @@ impl NotOffered {
             text: Some(text.clone()),
             ..Policy::default()
         }));
-        acts.push(Act::Withhold { text });
+        acts.push(Act::Inside(InsideAct::Withhold { text }));
     }
 }
 
 impl Strategy for NotOffered {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Boot { run, .. } => self.run = *run,
-            Seen::ToolAsks(ask) if self.run && (self.whole_tree || !ask.child) => self.keep_back(ask, acts),
+            Seen::Inside(InsideSeen::Boot { run, .. }) => self.run = *run,
+            Seen::Inside(InsideSeen::ToolAsks(ask)) if self.run && (self.whole_tree || !ask.child) => {
+                self.keep_back(ask, acts)
+            }
             _ => {}
         }
     }

@@ -8,7 +8,7 @@
 //! run counts, and after it no strategy is told anything.
 
 use crate::host::{Acting, Host, started};
-use crate::{Act, Intent, Seat, Seen, Settled, Stack, Strategy, Whom, Wire};
+use crate::{Act, Intent, ProcessAct, ProcessSeen, Seat, Seen, Settled, Stack, Strategy, Whom, Wire};
 use rehang_words::{Policy, Terminal, VTime};
 
 /// The strategies around one process.
@@ -53,8 +53,10 @@ pub enum Step {
     },
     /// Close its stdin, if that is a pipe of the caller's own.
     CloseStdin,
-    /// Look at its processes, for example with `rehang_evidence::Glance`; [`Seen::Looked`] is the answer.
+    /// Look at its processes, for example with `rehang_evidence::Glance`; [`ProcessSeen::Looked`] is the answer.
     Look,
+    /// Tell the user this.
+    Say(String),
 }
 
 impl ProcessHost {
@@ -88,12 +90,13 @@ impl ProcessHost {
     /// The process was started, with its standard streams connected like this. With `one_stream` its stderr is its stdout,
     /// as on a terminal.
     pub fn start(&mut self, now: VTime, terminal: Terminal, one_stream: bool) -> Vec<Step> {
-        started(terminal, "", one_stream).iter().flat_map(|seen| self.see(now, seen)).collect()
+        started(terminal, "", one_stream).into_iter().flat_map(|seen| self.see(now, seen)).collect()
     }
 
     /// Something is seen: output, the end of a stream, what was written to stdin, the exit, the result of a look.
-    pub fn see(&mut self, now: VTime, seen: &Seen) -> Vec<Step> {
-        self.tell(|host| host.see(now, seen))
+    pub fn see(&mut self, now: VTime, seen: ProcessSeen) -> Vec<Step> {
+        let seen = Seen::Process(seen);
+        self.tell(|host| host.see(now, &seen))
     }
 
     /// Tells the strategies whose deadline has come.
@@ -137,15 +140,16 @@ impl ProcessHost {
             }
             for Acting { by, act } in tell(host) {
                 match act {
-                    Act::Kill { sig, whom } => steps.push(Step::Signal { signal: sig, whom }),
-                    Act::CloseStdin => steps.push(Step::CloseStdin),
-                    Act::Look => steps.push(Step::Look),
-                    Act::Report(policy) => self.report = Some((by, policy)),
-                    Act::Settle(settled) => {
+                    Act::Process(ProcessAct::Kill { sig, whom }) => steps.push(Step::Signal { signal: sig, whom }),
+                    Act::Process(ProcessAct::CloseStdin) => steps.push(Step::CloseStdin),
+                    Act::Process(ProcessAct::Look) => steps.push(Step::Look),
+                    Act::Process(ProcessAct::Settle(settled)) => {
                         self.settled.get_or_insert((by, settled));
                     }
-                    // these are for strategies with another seat: a process cannot be told them
-                    _ => {}
+                    Act::Report(policy) => self.report = Some((by, policy)),
+                    Act::Say(text) => steps.push(Step::Say(text)),
+                    // `new` takes only those that sit around a process, and these do nothing else (`laws`)
+                    Act::Protocol(_) | Act::Inside(_) => debug_assert!(false, "{by} does {act:?} around a process"),
                 }
             }
         }
@@ -204,7 +208,7 @@ mod tests {
             host.report().map(|(by, policy)| (by.as_str(), policy.cause.as_deref())),
             Some(("wall(cap=10s)", Some("wall")))
         );
-        host.see(VTime(10_001), &Seen::Exited(-15));
+        host.see(VTime(10_001), ProcessSeen::Exited(-15));
         assert_eq!(stopped(&host), Some(("wall(cap=10s)", "wall")));
         // after it no strategy is told anything
         assert_eq!(host.tick(VTime(20_000)), []);
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn output_reaches_those_that_read_it() {
         let mut host = started(&["idle@f54b32f(timeout=10s)"]);
-        host.see(VTime(5_500), &Seen::Output(Stream::Stdout, b"x\n".to_vec()));
+        host.see(VTime(5_500), ProcessSeen::Output(Stream::Stdout, b"x\n".to_vec()));
         host.tick(VTime(5_500));
         assert_eq!(host.deadline(), Some(VTime(5_500) + Span::secs(11)), "idle again, and looked at once a second");
     }

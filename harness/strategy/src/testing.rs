@@ -2,7 +2,7 @@
 //!
 //! Invariant: time never goes back, and a strategy that asks for one instant over and over is a failure, not a hang.
 
-use crate::{Act, Ask, Seen, Settled, Strategy, Stream, Whom, member};
+use crate::{Act, Ask, InsideAct, ProcessAct, ProcessSeen, ProtocolAct, Seen, Settled, Strategy, Stream, Whom, member};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_hangs::Signature;
 use rehang_words::{Canon, Policy, VTime};
@@ -42,7 +42,10 @@ impl Bench {
     /// A process that was just started.
     pub fn started(spec: &str) -> Bench {
         let mut bench = Bench::of(spec);
-        assert_eq!(bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() }), []);
+        assert_eq!(
+            bench.see(Seen::Process(ProcessSeen::Started { session: String::new(), prompt: "go".to_owned() })),
+            []
+        );
         bench
     }
 
@@ -62,7 +65,7 @@ impl Bench {
 
     /// Bytes arrive on stdout.
     pub fn out(&mut self, text: &str) -> Vec<Act> {
-        self.see(Seen::Output(Stream::Stdout, text.as_bytes().to_vec()))
+        self.see(Seen::Process(ProcessSeen::Output(Stream::Stdout, text.as_bytes().to_vec())))
     }
 
     /// Lets time pass up to and including `ms`; returns what is done on the way, with its instant.
@@ -96,24 +99,24 @@ pub(crate) fn deeds(acts: &[(u64, Act)]) -> Vec<(u64, String)> {
 /// An act in one word.
 pub(crate) fn deed(act: &Act) -> Option<String> {
     Some(match act {
-        Act::Kill { sig, whom } => match whom {
+        Act::Process(ProcessAct::Kill { sig, whom }) => match whom {
             Whom::Process => (*sig).to_owned(),
             Whom::Group => format!("{sig} group"),
             Whom::Tree => format!("{sig} tree"),
             Whom::Holders => format!("{sig} holders"),
             Whom::Part(pid) => format!("{sig} part {pid}"),
         },
-        Act::Settle(Settled::Completed(text)) => format!("completed: {text}"),
-        Act::Settle(Settled::Stopped(cause, _)) => format!("stopped: {cause}"),
-        Act::Settle(Settled::Failed(text)) => format!("failed: {text}"),
-        Act::CloseStdin => "close stdin".to_owned(),
-        Act::Request { method, path, .. } => format!("{method} {path}"),
-        Act::Write(bytes) => format!("write {}", String::from_utf8_lossy(bytes).trim_end()),
-        Act::Reject { id, policy, .. } => format!("reject {id} policy={policy}"),
-        Act::AbortStream { session, fail, reject_asks, .. } => {
+        Act::Process(ProcessAct::Settle(Settled::Completed(text))) => format!("completed: {text}"),
+        Act::Process(ProcessAct::Settle(Settled::Stopped(cause, _))) => format!("stopped: {cause}"),
+        Act::Process(ProcessAct::Settle(Settled::Failed(text))) => format!("failed: {text}"),
+        Act::Process(ProcessAct::CloseStdin) => "close stdin".to_owned(),
+        Act::Protocol(ProtocolAct::Request { method, path, .. }) => format!("{method} {path}"),
+        Act::Protocol(ProtocolAct::Write(bytes)) => format!("write {}", String::from_utf8_lossy(bytes).trim_end()),
+        Act::Inside(InsideAct::Reject { id, policy, .. }) => format!("reject {id} policy={policy}"),
+        Act::Inside(InsideAct::AbortStream { session, fail, reject_asks, .. }) => {
             format!("abort {session} fail={fail} asks={reject_asks}")
         }
-        Act::CountChildren => "count children".to_owned(),
+        Act::Protocol(ProtocolAct::CountChildren) => "count children".to_owned(),
         _ => return None,
     })
 }
@@ -148,7 +151,7 @@ pub(crate) fn ask(questions: Vec<Question>) -> Ask {
 
 /// What a look at the agent's processes found.
 pub(crate) fn looked(signature: Signature, is_root: bool, sure: Sure) -> Seen {
-    Seen::Looked(Box::new(Diagnosis {
+    Seen::Process(ProcessSeen::Looked(Box::new(Diagnosis {
         verdict: Verdict::Hung,
         signature,
         mechanism: None,
@@ -168,5 +171,5 @@ pub(crate) fn looked(signature: Signature, is_root: bool, sure: Sure) -> Seen {
         window_ms: 1_000,
         evidence: Vec::new(),
         lacks: Vec::new(),
-    }))
+    })))
 }

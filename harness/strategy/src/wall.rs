@@ -4,7 +4,10 @@
 //! agent's process does not end the run: while a process holds its pipe, its wrapper reads on.
 
 use crate::entry::Value;
-use crate::{Act, Entry, Facts, Intended, Intent, Param, Params, Seat, Seen, Settled, Strategy, Whom, Wire};
+use crate::{
+    Act, Entry, Facts, Intended, Intent, Param, Params, ProcessAct, ProcessSeen, Seat, Seen, Settled, Strategy, Whom,
+    Wire,
+};
 use rehang_words::{Canon, Policy, Span, VTime};
 
 /// The only version.
@@ -45,15 +48,15 @@ impl Wall {
 impl Strategy for Wall {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::OutputEnd(_) => self.open = self.open.saturating_sub(1),
-            Seen::Exited(_) => self.exited = true,
-            Seen::Started { .. } if self.cap > Span::ZERO => {
+            Seen::Process(ProcessSeen::OutputEnd(_)) => self.open = self.open.saturating_sub(1),
+            Seen::Process(ProcessSeen::Exited(_)) => self.exited = true,
+            Seen::Process(ProcessSeen::Started { .. }) if self.cap > Span::ZERO => {
                 (self.exited, self.open) = (false, 2);
                 self.due = Some(*self.until.get_or_insert(now + self.cap));
             }
             Seen::Tick if self.due.is_some_and(|due| now >= due) => {
                 self.due = None;
-                acts.push(Act::Kill { sig: "KILL", whom: Whom::Group });
+                acts.push(Act::Process(ProcessAct::Kill { sig: "KILL", whom: Whom::Group }));
                 let text = self.text();
                 let constants = [("cap_ms".to_owned(), self.cap.as_ms())].into();
                 acts.push(Act::Report(Policy {
@@ -63,7 +66,7 @@ impl Strategy for Wall {
                     constants,
                     ..Policy::default()
                 }));
-                acts.push(Act::Settle(Settled::Stopped("wall".to_owned(), text)));
+                acts.push(Act::Process(ProcessAct::Settle(Settled::Stopped("wall".to_owned(), text))));
             }
             _ => {}
         }
@@ -89,6 +92,7 @@ impl Strategy for Wall {
             pid: None,
             since: VTime(at.0.saturating_sub(self.cap.as_ms())),
             at,
+            parameter: Some("cap"),
         })
     }
 

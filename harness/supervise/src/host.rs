@@ -2,7 +2,7 @@
 //!
 //! Invariant: the strategies' clock is the wall clock, times a pace that tests use.
 
-use rehang_strategy::{Intent, ProcessHost, Seen, Settled, Stack, StackError, Step};
+use rehang_strategy::{Intent, ProcessHost, ProcessSeen, Settled, Stack, StackError, Step};
 use rehang_words::{Policy, Terminal, VTime};
 use std::time::{Duration, Instant};
 
@@ -25,12 +25,12 @@ impl SuperviseHost {
     /// The command was started.
     pub fn begin(&mut self, terminal: Terminal, one_stream: bool) -> Vec<Step> {
         let mut steps = self.host.start(self.now(), terminal, one_stream);
-        steps.extend(self.see(&Seen::StdinIsTheCallers));
+        steps.extend(self.see(ProcessSeen::StdinIsTheCallers));
         steps
     }
 
     /// Something is seen.
-    pub fn see(&mut self, seen: &Seen) -> Vec<Step> {
+    pub fn see(&mut self, seen: ProcessSeen) -> Vec<Step> {
         self.host.see(self.now(), seen)
     }
 
@@ -76,7 +76,8 @@ impl SuperviseHost {
         at.0.div_ceil(u64::from(self.pace))
     }
 
-    fn now(&self) -> VTime {
+    /// The strategies' clock, from the start of the command.
+    pub fn now(&self) -> VTime {
         VTime(self.elapsed_ms().saturating_mul(u64::from(self.pace)))
     }
 }

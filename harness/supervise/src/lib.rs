@@ -30,8 +30,8 @@ use rehang_evidence::{AgentNames, Glance, Heard, Look};
 use rehang_processes::machine;
 use rehang_processes::tree::{self, Below};
 pub use rehang_strategy::StackError;
-use rehang_strategy::{Seen, Settled, Stack, Step, Stream, Whom};
-use rehang_words::text::took;
+use rehang_strategy::{ProcessSeen, Settled, Stack, Step, Stream, Whom};
+use rehang_words::text::{took, visible};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use serde_json::json;
@@ -176,6 +176,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         evidence,
         exit: None,
         unsaid: [Vec::new(), Vec::new()],
+        in_a_line: false,
         typed: Vec::new(),
         typing: true,
         grace: order.grace,
@@ -280,6 +281,8 @@ struct Supervisor {
     exit: Option<i32>,
     /// Output that the caller has not taken yet.
     unsaid: [Vec<u8>; 2],
+    /// The command's stderr has ended within a line.
+    in_a_line: bool,
     /// Keys that the command's terminal has not taken yet.
     typed: Vec<u8>,
     /// Our terminal still gives keys.
@@ -332,10 +335,11 @@ impl Supervisor {
         self.asks = None;
         let Some(look) = done else { return };
         self.tell_look(&look);
-        let steps = self.host.see(&Seen::Looked(Box::new(look.diagnosis.clone())));
+        let steps = self.host.see(ProcessSeen::Looked(Box::new(look.diagnosis.clone())));
         self.last_look = Some(look);
         self.carry_out(&steps);
         self.tell_plan();
+        self.tell_notice();
     }
 
     fn carry_out(&mut self, steps: &[Step]) {
@@ -353,7 +357,18 @@ impl Supervisor {
                 // stdin belongs to the caller, and only the caller can end it; a look decides whether a process waits
                 // for it
                 Step::CloseStdin => {}
+                Step::Say(ref text) => self.say(text),
             }
+        }
+    }
+
+    /// Writes a line of our own to stderr, after what the command has written there. On a terminal that the command draws
+    /// on nothing is written.
+    fn say(&mut self, text: &str) {
+        if self.run.master.is_none() {
+            let line = if self.in_a_line { "\n" } else { "" };
+            self.unsaid[1].extend_from_slice(format!("{line}rehang: {}\n", visible(text)).as_bytes());
+            self.in_a_line = false;
         }
     }
 
@@ -485,7 +500,7 @@ impl Supervisor {
                 Ok(n) => {
                     self.typed.extend_from_slice(&keys[..n]);
                     self.tell_moved();
-                    let steps = self.host.see(&Seen::Wrote(keys[..n].to_vec()));
+                    let steps = self.host.see(ProcessSeen::Wrote(keys[..n].to_vec()));
                     self.carry_out(&steps);
                 }
             }
@@ -573,8 +588,11 @@ impl Supervisor {
                     self.heard.output(bytes, self.run.master.is_some());
                 }
                 self.unsaid[at].extend_from_slice(bytes);
+                if at == 1 {
+                    self.in_a_line = bytes.last() != Some(&b'\n');
+                }
                 self.tell_moved();
-                let steps = self.host.see(&Seen::Output(STREAMS[at], bytes.to_vec()));
+                let steps = self.host.see(ProcessSeen::Output(STREAMS[at], bytes.to_vec()));
                 self.carry_out(&steps);
             }
         }
@@ -582,7 +600,7 @@ impl Supervisor {
 
     fn ended(&mut self, at: usize) {
         self.run.outputs[at] = None;
-        let steps = self.host.see(&Seen::OutputEnd(STREAMS[at]));
+        let steps = self.host.see(ProcessSeen::OutputEnd(STREAMS[at]));
         self.carry_out(&steps);
     }
 
@@ -592,7 +610,7 @@ impl Supervisor {
                 let own = tree::reap().into_iter().find(|(pid, _)| *pid == self.run.pid);
                 if let Some((_, end)) = own {
                     self.exit = Some(end);
-                    let steps = self.host.see(&Seen::Exited(end));
+                    let steps = self.host.see(ProcessSeen::Exited(end));
                     self.carry_out(&steps);
                     self.tell_plan();
                 }

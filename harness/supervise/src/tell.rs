@@ -10,10 +10,16 @@ use rehang_evidence::{Limits, Look, Pid, graph};
 use rehang_hangs::Signature;
 use rehang_processes::tree;
 use rehang_strategy::Intended;
+use rehang_words::Span;
+use rehang_words::text::duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most processes, and the most waits, of one finding that are reported.
 const MAX_MEMBERS: usize = 64;
+
+/// How long a finding lasts before it is said on stderr, and how long is then left at least: what lasts less is seen to
+/// end.
+const NOTICE: Span = Span::secs(60);
 
 /// What was reported last.
 #[derive(Default)]
@@ -21,6 +27,8 @@ pub struct Told {
     /// The last finding, and when it was first found.
     finding: Option<(Found, u64)>,
     plan: Option<Event>,
+    /// What is found and will be done was said on stderr.
+    said: bool,
 }
 
 /// What makes two findings the same.
@@ -31,6 +39,11 @@ struct Found {
     /// `None` if nothing hangs: a build has another compiler at each look.
     pid: Option<Pid>,
     sure: Sure,
+}
+
+/// The name of a stack by one of its members: `guard` of `guard-process(quiet=5m)`.
+fn family(by: &str) -> &str {
+    by.split(['-', '@', '(']).next().unwrap_or(by)
 }
 
 impl Supervisor {
@@ -93,6 +106,38 @@ impl Supervisor {
             closed_in: graph.is_closed_in(found.pid),
             processes: look.after.tree.values().take(MAX_MEMBERS).map(member).collect(),
         }));
+    }
+
+    /// Says once on stderr what is found, and when something will be done about it: from then on that a finding has
+    /// lasted for [`NOTICE`], and if nothing has been found, once half of the time is over.
+    pub(super) fn tell_notice(&mut self) {
+        // a wall comes whatever is found
+        let intent = self.host.intent().filter(|(by, _)| !self.told.said && family(by) == "guard");
+        let (Some((by, intent)), Some(look)) = (intent, &self.last_look) else { return };
+        let does = match (intent.does, self.dry.is_some()) {
+            (Intended::End, false) => "ends it",
+            (Intended::End, true) => "would end it",
+            (Intended::EndPart, false) => "ends that part",
+            (Intended::EndPart, true) => "would end that part",
+            (Intended::TakeAsOver | Intended::CloseStdin, _) => return,
+        };
+        let (now, rest) = (self.host.now(), intent.at.since(self.host.now()));
+        let lasts = now.since(intent.since);
+        let due = if intent.pid.is_some() { lasts >= NOTICE } else { lasts >= rest };
+        if !due || rest < NOTICE {
+            return;
+        }
+        self.told.said = true;
+        let set =
+            intent.parameter.map(|name| format!("; --strategy '{}({name}=TIME)' sets another limit", family(&by)));
+        let said = format!(
+            "{}; unless that changes, {} {does} in {}{}",
+            look.diagnosis.sentence,
+            family(&by),
+            duration(rest.as_ms()),
+            set.unwrap_or_default()
+        );
+        self.say(&said);
     }
 
     /// Reports what is found and planned, if it has changed.

@@ -368,17 +368,22 @@ const ASKS: &str = r#"{"jsonrpc":"2.0","id":4,"method":"session/request_permissi
 #[test]
 fn what_an_agent_has_asked_its_host_has_a_persons_time() {
     let cache = tempfile::tempdir().expect("a folder");
-    // without that message it would be a stdin that nobody writes to, which has 40 seconds; a minute of the strategy's
-    // clock is 300 ms
-    let args = ["--pace", "200", "--grace", "1s", "--strategy", "guard(person=1m)"];
+    // without that message it would be a stdin that nobody writes to, which has 40 seconds; ten minutes of the strategy's
+    // clock are 3 s
+    let args = ["--pace", "200", "--grace", "1s", "--strategy", "guard(person=10m)"];
     let mut told = Told::of(cache.path(), &args, &speaks(cache.path(), &[INITIALIZED, ASKS]));
     let all = told.until("end");
     let act = all.iter().find(|event| event["event"] == "act").expect("an act");
-    assert_eq!((&act["cause"], &act["constants"]["limit_ms"]), (&"permission-open".into(), &60_000.into()), "{act:#}");
+    assert_eq!((&act["cause"], &act["constants"]["limit_ms"]), (&"permission-open".into(), &600_000.into()), "{act:#}");
     let look = all.iter().rfind(|event| event["event"] == "look").expect("a look");
     let sentence = look["sentence"].as_str().expect("a text");
     assert!(sentence.contains("its permission prompt for “npm test”"), "{sentence}");
-    assert_eq!(end(told.child).code, Some(123));
+    let ended = end(told.child);
+    assert_eq!(ended.code, Some(123));
+    let notices: Vec<&str> = ended.err.lines().filter(|line| line.contains("; unless that changes, ")).collect();
+    let notice = notices.first().expect("it says what it will do");
+    assert!(notices.len() == 1 && notice.starts_with(&format!("rehang: {sentence}")[..20]), "{}", ended.err);
+    assert!(notice.contains("guard ends it in ") && notice.contains("'guard(person=TIME)'"), "{notice}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use rehang_scenario::{
     Canon, Fault, ModelDoes, ModelFault, Span, Terminal, ToolDoes, ToolFault, VTime,
     turns::{Background, Bash, BashTool, ChildStdin, Choice, Finish, Kills, Question, Step, Task, Turn, responses},
 };
-use rehang_strategy::{Act, Seen, Strategy};
+use rehang_strategy::{Act, InsideAct, InsideSeen, Seen, Strategy};
 use rehang_trace::{AskEnd, Cause, Fact};
 use rehang_wire::{
     claude,
@@ -623,7 +623,7 @@ struct Does(fn(String) -> Act);
 
 impl Strategy for Does {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
-        if let Seen::Pending(ask) = seen {
+        if let Seen::Inside(InsideSeen::Pending(ask)) = seen {
             acts.push(self.0(ask.id.clone()));
         }
     }
@@ -678,8 +678,8 @@ impl Does {
 
 #[test]
 fn a_strategy_inside_acts_in_its_own_name() {
-    let replies = Does::run(|id| Act::Reply { id, answers: vec![vec!["Blue".to_owned()]] });
-    let rejects = Does::run(|id| Act::Reject { id, reason: "nobody answers", policy: false });
+    let replies = Does::run(|id| Act::Inside(InsideAct::Reply { id, answers: vec![vec!["Blue".to_owned()]] }));
+    let rejects = Does::run(|id| Act::Inside(InsideAct::Reject { id, reason: "nobody answers", policy: false }));
     for (effects, end, cause) in
         [(replies, AskEnd::Replied, Cause::Answer), (rejects, AskEnd::Rejected, Cause::Silence)]
     {

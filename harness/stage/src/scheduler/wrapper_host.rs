@@ -12,7 +12,9 @@ use rehang_os::{
     os::{Exit, Sig},
 };
 use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
-use rehang_strategy::{Act, Acting, Host, Member, Seen, Settled, Strategy, Whom, host};
+use rehang_strategy::{
+    Act, Acting, Host, Member, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Settled, Strategy, Whom, host,
+};
 use rehang_trace::{RunEnd, What};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -74,7 +76,7 @@ impl WrapperHost {
 
     fn carry_out(&mut self, hub: &mut Hub<'_>, name: &str, act: Act) -> Result<Option<Seen>, InternalError> {
         match act {
-            Act::Kill { sig, whom } => {
+            Act::Process(ProcessAct::Kill { sig, whom }) => {
                 let sig = Sig::from_name(sig).unwrap_or(Sig::Kill);
                 match whom {
                     Whom::Process => hub.signal(name, false, sig)?,
@@ -84,20 +86,22 @@ impl WrapperHost {
                     Whom::Part(pid) => hub.signal_part(name, pid, sig)?,
                 }
             }
-            Act::Write(bytes) => hub.write_stdin(self.typist.as_deref().unwrap_or(name), &bytes)?,
-            Act::CloseStdin => hub.close_stdin(name)?,
-            Act::Request { id, method, path, body, timeout } => {
+            Act::Protocol(ProtocolAct::Write(bytes)) => {
+                hub.write_stdin(self.typist.as_deref().unwrap_or(name), &bytes)?
+            }
+            Act::Process(ProcessAct::CloseStdin) => hub.close_stdin(name)?,
+            Act::Protocol(ProtocolAct::Request { id, method, path, body, timeout }) => {
                 let ours = hub.request(name, method, &path, &body, timeout)?;
                 self.requests.insert(ours, id);
             }
-            Act::Cancel { id } => {
+            Act::Protocol(ProtocolAct::Cancel { id }) => {
                 let ours = self.requests.iter().find(|(_, theirs)| **theirs == id).map(|(ours, _)| *ours);
                 if let Some(ours) = ours {
                     self.requests.remove(&ours);
                     hub.cancel(name, ours)?;
                 }
             }
-            Act::CountChildren => {
+            Act::Protocol(ProtocolAct::CountChildren) => {
                 let count = match hub.pgrep() {
                     Some(PgrepFault::Unavailable) => None,
                     _ if !hub.agent_alive() => Some(0),
@@ -107,25 +111,25 @@ impl WrapperHost {
                     name,
                     What::Looked { at: "children".to_owned(), saw: count.map_or(Value::Null, Value::from) },
                 );
-                return Ok(Some(Seen::Children(count)));
+                return Ok(Some(Seen::Protocol(ProtocolSeen::Children(count))));
             }
-            Act::Look => {
+            Act::Process(ProcessAct::Look) => {
                 hub.show_polls()?;
                 self.glance.begin(hub);
             }
-            Act::FindPid => {
+            Act::Protocol(ProtocolAct::FindPid) => {
                 let found = hub.pgrep() != Some(PgrepFault::NoPid) && hub.agent_alive();
                 hub.record(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
-                return Ok(Some(Seen::Pid(found)));
+                return Ok(Some(Seen::Protocol(ProtocolSeen::Pid(found))));
             }
-            Act::LookAtWorker => {
+            Act::Protocol(ProtocolAct::LookAtWorker) => {
                 let alive = hub.worker_alive();
                 // a process that has taken its pid is not the worker
                 self.worker_gone = Some(!alive || self.worker_gone == Some(true));
                 hub.record(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
-                return Ok(Some(Seen::Worker(alive)));
+                return Ok(Some(Seen::Protocol(ProtocolSeen::Worker(alive))));
             }
-            Act::Settle(settled) => {
+            Act::Process(ProcessAct::Settle(settled)) => {
                 self.over = true;
                 if self.host.strategies().any(Strategy::outlives_run) {
                     hub.runs_left = 0;
@@ -138,16 +142,8 @@ impl WrapperHost {
             }
             Act::Report(policy) => hub.record(name, What::Report(policy.into())),
             Act::Say(text) => hub.record(name, What::Says(text)),
-            // these are done in the other seat: they are impossible from outside the agent
-            Act::AnswerTool { .. }
-            | Act::Withhold { .. }
-            | Act::Reply { .. }
-            | Act::Reject { .. }
-            | Act::AbortStream { .. }
-            | Act::StripEnv(_)
-            | Act::Verdict { .. }
-            | Act::Publish(_)
-            | Act::Note(_) => {}
+            // it would sit inside the agent
+            Act::Inside(act) => debug_assert!(false, "{name} does {act:?} outside the agent"),
         }
         Ok(None)
     }
@@ -156,10 +152,10 @@ impl WrapperHost {
         Ok(Some(match input {
             Input::Begin => {
                 if self.serves {
-                    return Ok(Some(Seen::Terminal(self.terminal)));
+                    return Ok(Some(Seen::Process(ProcessSeen::Terminal(self.terminal))));
                 }
                 for seen in host::started(self.terminal, PROMPT, hub.streams.stderr.is_none()) {
-                    self.see(hub, name, seen)?;
+                    self.see(hub, name, Seen::Process(seen))?;
                 }
                 return Ok(None);
             }
@@ -167,35 +163,35 @@ impl WrapperHost {
                 self.listen(hub, name)?;
                 return Ok(None);
             }
-            Input::SessionMade(session) => Seen::Started { session, prompt: PROMPT.to_owned() },
-            Input::Output(stream, bytes) if !self.serves => Seen::Output(stream, bytes),
-            Input::OutputEnd(stream) if !self.serves => Seen::OutputEnd(stream),
-            Input::Exited(exit) => Seen::Exited(match exit {
+            Input::SessionMade(session) => Seen::Process(ProcessSeen::Started { session, prompt: PROMPT.to_owned() }),
+            Input::Output(stream, bytes) if !self.serves => Seen::Process(ProcessSeen::Output(stream, bytes)),
+            Input::OutputEnd(stream) if !self.serves => Seen::Process(ProcessSeen::OutputEnd(stream)),
+            Input::Exited(exit) => Seen::Process(ProcessSeen::Exited(match exit {
                 Exit::Code(code) => i32::from(code),
                 Exit::Signal(sig) => -i32::from(sig.number()),
-            }),
+            })),
             Input::Response { id, status, body } => match self.requests.remove(&id) {
-                Some(id) => Seen::Response { id, status, body: body.shared() },
+                Some(id) => Seen::Protocol(ProtocolSeen::Response { id, status, body: body.shared() }),
                 None => return Ok(None),
             },
             Input::Failed { id, why } => match self.requests.remove(&id) {
-                Some(id) => Seen::Failed { id, why: why.to_owned() },
+                Some(id) => Seen::Protocol(ProtocolSeen::Failed { id, why: why.to_owned() }),
                 None => return Ok(None),
             },
-            Input::Event(event) => Seen::Event(event.shared()),
+            Input::Event(event) => Seen::Protocol(ProtocolSeen::Event(event.shared())),
             Input::EventsEnd => {
                 self.reopen = hub.agent_alive().then(|| hub.now + RECONNECT);
-                Seen::EventsCut
+                Seen::Protocol(ProtocolSeen::EventsCut)
             }
-            Input::Command(command) => Seen::Command(command),
+            Input::Command(command) => Seen::Protocol(ProtocolSeen::Command(command)),
             Input::WorkerDied => {
                 self.worker_gone = self.worker_gone.map(|_| true);
-                Seen::WorkerDied
+                Seen::Protocol(ProtocolSeen::WorkerDied)
             }
-            Input::Wrote(bytes) => Seen::Wrote(bytes),
+            Input::Wrote(bytes) => Seen::Process(ProcessSeen::Wrote(bytes)),
             Input::Typed(who, bytes) => {
                 self.typist = Some(who);
-                self.see(hub, name, Seen::Typed(bytes))?;
+                self.see(hub, name, Seen::Protocol(ProtocolSeen::Typed(bytes)))?;
                 self.typist = None;
                 return Ok(None);
             }
@@ -230,7 +226,7 @@ impl Actor for WrapperHost {
             self.listen(hub, name)?;
         }
         if let Some(diagnosis) = self.glance.end(hub) {
-            self.see(hub, name, Seen::Looked(Box::new(diagnosis)))?;
+            self.see(hub, name, Seen::Process(ProcessSeen::Looked(Box::new(diagnosis))))?;
         }
         for input in inbox {
             if let Some(seen) = self.translate(hub, name, input)? {

@@ -1,20 +1,20 @@
 use super::{AUTO_ANSWER, FORCE_INTERACTIVE, NON_INTERACTIVE, PREFIX_R3};
 use crate::testing::{Bench, ask, question, report};
-use crate::{Act, Seen};
+use crate::{Act, InsideAct, InsideSeen, Seen};
 use rehang_words::Question;
 
 fn boot(env: &[(&str, &str)], stdin_tty: bool, run: bool) -> Seen {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Seen::Boot { env, stdin_tty, run, listens: false }
+    Seen::Inside(InsideSeen::Boot { env, stdin_tty, run, listens: false })
 }
 
 /// What the model is told, and the answers; `None` if the question is asked.
 fn told(spec: &str, seen: &Seen, questions: Vec<Question>) -> Option<(String, Vec<Vec<String>>)> {
     let mut bench = Bench::of(spec);
     bench.see(seen.clone());
-    let acts = bench.see(Seen::ToolAsks(ask(questions)));
+    let acts = bench.see(Seen::Inside(InsideSeen::ToolAsks(ask(questions))));
     acts.into_iter().find_map(|act| match act {
-        Act::AnswerTool { answers, text } => Some((text, answers)),
+        Act::Inside(InsideAct::AnswerTool { answers, text }) => Some((text, answers)),
         _ => None,
     })
 }
@@ -32,7 +32,7 @@ fn row_diff() -> Question {
 fn r1_takes_the_first_option_with_a_keyword() {
     let mut bench = Bench::of("auto-answer@r1");
     bench.see(boot(&[], false, true));
-    let acts = bench.see(Seen::ToolAsks(ask(vec![row_diff()])));
+    let acts = bench.see(Seen::Inside(InsideSeen::ToolAsks(ask(vec![row_diff()]))));
     let policy = report(&acts);
     assert_eq!(policy.detected.as_deref(), Some("no-tty"));
     assert_eq!(policy.rule.as_deref(), Some("keyword: profile only"));
@@ -52,7 +52,7 @@ fn r1_finds_no_in_snowflake() {
     assert_eq!(label("auto-answer@r1", "", &options), ["Snowflake"]);
     let mut bench = Bench::of("auto-answer@r1");
     bench.see(boot(&[], false, true));
-    let acts = bench.see(Seen::ToolAsks(ask(vec![question("Which?", &options)])));
+    let acts = bench.see(Seen::Inside(InsideSeen::ToolAsks(ask(vec![question("Which?", &options)]))));
     assert_eq!(report(&acts).rule.as_deref(), Some("keyword: no"));
     for spec in ["auto-answer@r2", "auto-answer@r3"] {
         let (text, answers) =
@@ -146,7 +146,7 @@ fn who_is_asked() {
 fn only_r3_keeps_the_variable_from_children() {
     for (spec, want) in [("auto-answer@r1", false), ("auto-answer@r2", false), ("auto-answer@r3", true)] {
         let acts = Bench::of(spec).see(boot(&[(NON_INTERACTIVE, "1")], true, false));
-        assert_eq!(acts.contains(&Act::StripEnv(NON_INTERACTIVE)), want, "{spec}");
+        assert_eq!(acts.contains(&Act::Inside(InsideAct::StripEnv(NON_INTERACTIVE))), want, "{spec}");
     }
 }
 
@@ -154,11 +154,12 @@ fn only_r3_keeps_the_variable_from_children() {
 fn at_the_ask_layer_it_replies_to_questions_alone() {
     let mut bench = Bench::of("auto-answer@r3(at=ask)");
     bench.see(boot(&[(AUTO_ANSWER, "last")], false, true));
-    assert_eq!(bench.see(Seen::ToolAsks(ask(vec![row_diff()]))), []);
-    let acts = bench.see(Seen::Pending(ask(vec![row_diff()])));
-    let reply = Act::Reply { id: "que_1".to_owned(), answers: vec![vec!["Profile only".to_owned()]] };
+    assert_eq!(bench.see(Seen::Inside(InsideSeen::ToolAsks(ask(vec![row_diff()])))), []);
+    let acts = bench.see(Seen::Inside(InsideSeen::Pending(ask(vec![row_diff()]))));
+    let reply =
+        Act::Inside(InsideAct::Reply { id: "que_1".to_owned(), answers: vec![vec!["Profile only".to_owned()]] });
     assert!(acts.contains(&reply), "{acts:?}");
-    assert_eq!(bench.see(Seen::Pending(ask(Vec::new()))), [], "a permission is no question");
+    assert_eq!(bench.see(Seen::Inside(InsideSeen::Pending(ask(Vec::new())))), [], "a permission is no question");
 }
 
 /// v0.8.8's adversarial test: as many questions as a model may send, and each as long as is allowed.

@@ -1,5 +1,5 @@
 use crate::testing::{Bench, deed};
-use crate::{Act, Seen};
+use crate::{Act, ProcessSeen, ProtocolAct, ProtocolSeen, Seen};
 
 fn denial(id: &str, content: &str) -> String {
     format!(
@@ -84,7 +84,7 @@ fn v2_leaves_the_question_tool_alone_and_says_nothing() {
 #[test]
 fn v2_writes_nothing_to_a_dead_process() {
     let mut bench = Bench::started("auto-approve@v2");
-    bench.see(Seen::Exited(0));
+    bench.see(Seen::Process(ProcessSeen::Exited(0)));
     assert_eq!(bench.out(&denial("toolu_1", "no")), []);
 }
 
@@ -94,7 +94,7 @@ fn answer(ids: &[&str]) -> Seen {
         .map(|id| format!("{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"yes\"}}"))
         .collect();
     let line = format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{}]}}}}\n", blocks.join(","));
-    Seen::Typed(line.into_bytes())
+    Seen::Protocol(ProtocolSeen::Typed(line.into_bytes()))
 }
 
 /// Clive's duplicate_tool_result_test.go.
@@ -120,7 +120,8 @@ fn v2_still_sends_the_answer_to_a_denied_question() {
     bench.out(QUESTION);
     bench.out(&denial("toolu_1", "Answer questions?"));
     assert_eq!(writes(&bench.see(answer(&["toolu_1"]))).len(), 1);
-    let prompt = Seen::Typed(b"{\"type\":\"user\",\"message\":{\"content\":\"go on\"}}\n".to_vec());
+    let prompt =
+        Seen::Protocol(ProtocolSeen::Typed(b"{\"type\":\"user\",\"message\":{\"content\":\"go on\"}}\n".to_vec()));
     assert_eq!(writes(&bench.see(prompt)).len(), 1);
 }
 
@@ -134,8 +135,8 @@ fn so_many_calls_are_kept_and_no_more() {
     let answer = |n: usize| denial(&format!("toolu_{n}"), "");
     let mut bench = Bench::started("auto-approve@v2");
     (1..=super::CALLS_MAX + 1).for_each(|n| drop(bench.out(&call(n))));
-    let mut typed = |n: usize| bench.see(Seen::Typed(answer(n).into_bytes()));
-    assert_eq!(typed(super::CALLS_MAX), [Act::Write(answer(super::CALLS_MAX).into_bytes())]);
+    let mut typed = |n: usize| bench.see(Seen::Protocol(ProtocolSeen::Typed(answer(n).into_bytes())));
+    assert_eq!(typed(super::CALLS_MAX), [Act::Protocol(ProtocolAct::Write(answer(super::CALLS_MAX).into_bytes()))]);
     let stale = format!("tool_use_id toolu_{} not found in conversation (stale or invalid)", super::CALLS_MAX + 1);
     assert_eq!(typed(super::CALLS_MAX + 1), [Act::Say(stale)]);
 }

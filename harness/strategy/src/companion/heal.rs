@@ -8,7 +8,7 @@ use super::message::Last;
 use super::watcher::{POLL_TIMEOUT, SendPrompt};
 use super::{Rules, Version};
 use crate::canon::option;
-use crate::{Act, Facts, Seen, Settled, Strategy};
+use crate::{Act, Facts, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Settled, Strategy};
 use rehang_wire::opencode::Route;
 use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ impl Companion {
         self.job = Some(Job::queued(now));
         self.prompt = Some((session.to_owned(), prompt.to_owned()));
         self.now = Doing::Starts;
-        acts.push(Act::LookAtWorker);
+        acts.push(Act::Protocol(ProtocolAct::LookAtWorker));
     }
 
     fn command(&mut self, now: VTime, command: &str, acts: &mut Vec<Act>) {
@@ -139,7 +139,13 @@ impl Companion {
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(2);
         self.now = Doing::Probes(run, id);
-        acts.push(Act::Request { id, method, path, body: Value::Null, timeout: Some(POLL_TIMEOUT) });
+        acts.push(Act::Protocol(ProtocolAct::Request {
+            id,
+            method,
+            path,
+            body: Value::Null,
+            timeout: Some(POLL_TIMEOUT),
+        }));
     }
 
     fn probed(&mut self, now: VTime, run: Run, status: u16, body: &Value, acts: &mut Vec<Act>) {
@@ -152,7 +158,7 @@ impl Companion {
             return self.heal(now, run, "finish", &details, settled, acts);
         }
         self.now = Doing::LooksAtWorker(run, Probe::Open(last.and_then(Last::touched)));
-        acts.push(Act::LookAtWorker);
+        acts.push(Act::Protocol(ProtocolAct::LookAtWorker));
     }
 
     fn unreachable(&mut self, now: VTime, run: Run, why: &str, acts: &mut Vec<Act>) {
@@ -160,7 +166,7 @@ impl Companion {
             return self.say(now, run, "skipped", &format!("server unreachable: {why}"), acts);
         }
         self.now = Doing::LooksAtWorker(run, Probe::Unreachable(why.to_owned()));
-        acts.push(Act::LookAtWorker);
+        acts.push(Act::Protocol(ProtocolAct::LookAtWorker));
     }
 
     fn looked(&mut self, now: VTime, run: Run, probe: &Probe, alive: bool, acts: &mut Vec<Act>) {
@@ -256,7 +262,13 @@ impl Companion {
         };
         if let Some(session) = &job.session {
             let (method, path) = Route::Abort { session, soft: false }.sent();
-            acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: None });
+            acts.push(Act::Protocol(ProtocolAct::Request {
+                id: self.next_id,
+                method,
+                path,
+                body: Value::Null,
+                timeout: None,
+            }));
             self.next_id = self.next_id.wrapping_add(2);
         }
         let text = "Canceled by user";
@@ -282,7 +294,7 @@ impl Companion {
 
     fn settle(&mut self, settled: Settled, acts: &mut Vec<Act>) {
         if !std::mem::replace(&mut self.settled, true) {
-            acts.push(Act::Settle(settled));
+            acts.push(Act::Process(ProcessAct::Settle(settled)));
         }
     }
 
@@ -301,12 +313,14 @@ impl Companion {
 impl Strategy for Companion {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match (seen, &self.now) {
-            (Seen::Started { session, prompt }, Doing::Nothing) if !session.is_empty() && self.job.is_none() => {
+            (Seen::Process(ProcessSeen::Started { session, prompt }), Doing::Nothing)
+                if !session.is_empty() && self.job.is_none() =>
+            {
                 return self.start(now, session, prompt, acts);
             }
-            (Seen::Started { .. }, _) => return,
-            (Seen::Command(command), _) => return self.command(now, command, acts),
-            (Seen::WorkerDied, _) => {
+            (Seen::Process(ProcessSeen::Started { .. }), _) => return,
+            (Seen::Protocol(ProtocolSeen::Command(command)), _) => return self.command(now, command, acts),
+            (Seen::Protocol(ProtocolSeen::WorkerDied), _) => {
                 self.writes = None;
                 return self.worker.die(acts);
             }
@@ -314,17 +328,17 @@ impl Strategy for Companion {
                 self.writes = None;
                 self.job.iter_mut().for_each(Job::write);
             }
-            (Seen::Worker(alive), Doing::Starts) => return self.taken_up(now, *alive, acts),
-            (Seen::Worker(alive), Doing::LooksAtWorker(..)) => {
+            (Seen::Protocol(ProtocolSeen::Worker(alive)), Doing::Starts) => return self.taken_up(now, *alive, acts),
+            (Seen::Protocol(ProtocolSeen::Worker(alive)), Doing::LooksAtWorker(..)) => {
                 if let Doing::LooksAtWorker(run, probe) = std::mem::replace(&mut self.now, Doing::Nothing) {
                     self.looked(now, run, &probe, *alive, acts);
                 }
                 return;
             }
-            (Seen::Response { id, status, body }, &Doing::Probes(run, own)) if own == *id => {
+            (Seen::Protocol(ProtocolSeen::Response { id, status, body }), &Doing::Probes(run, own)) if own == *id => {
                 return self.probed(now, run, *status, body, acts);
             }
-            (Seen::Failed { id, why }, &Doing::Probes(run, own)) if own == *id => {
+            (Seen::Protocol(ProtocolSeen::Failed { id, why }), &Doing::Probes(run, own)) if own == *id => {
                 return self.unreachable(now, run, why, acts);
             }
             _ => {}
@@ -333,7 +347,7 @@ impl Strategy for Companion {
         self.worker.on(now, seen, &mut own);
         for act in own {
             match act {
-                Act::Settle(settled) => self.worker_done(now, settled, acts),
+                Act::Process(ProcessAct::Settle(settled)) => self.worker_done(now, settled, acts),
                 act => acts.push(act),
             }
         }

@@ -9,13 +9,13 @@
 //! unchanged, so that a healer can compare them with its own clock.
 //!
 //! `heal` and `monitor` play a background task: a job in a store, and a worker process that owns the prompt's
-//! POST. The worker takes the job if the first [`crate::Act::LookAtWorker`] is answered with `Worker(true)`;
+//! POST. The worker takes the job if the first [`crate::ProtocolAct::LookAtWorker`] is answered with `Worker(true)`;
 //! with `Worker(false)` (it never starts) the job stays queued and no prompt is sent. When the worker dies, the
-//! stage says [`crate::Seen::WorkerDied`]: its requests are cancelled, as the kernel would close its sockets, and
+//! stage says [`crate::ProtocolSeen::WorkerDied`]: its requests are cancelled, as the kernel would close its sockets, and
 //! nothing else changes, since no one notices before they look. From then on looks say `Worker(false)`. The plain
 //! watchers run in the caller's own process: a worker's fault does not touch them.
 //!
-//! A person's commands come as [`crate::Seen::Command`]: `heal`, `heal --dry-run`, `status`, `result`,
+//! A person's commands come as [`crate::ProtocolSeen::Command`]: `heal`, `heal --dry-run`, `status`, `result`,
 //! `cancel`; what they print comes out as [`crate::Act::Say`], in JSON.
 
 mod errors;

@@ -8,7 +8,7 @@
 use super::heal::Companion;
 use super::job::{Status, TASK};
 use crate::canon::{option, settled};
-use crate::{Act, Facts, Seen, Settled, Strategy};
+use crate::{Act, Facts, ProcessAct, ProcessSeen, Seen, Settled, Strategy};
 use rehang_words::{Canon, Span, VTime};
 
 /// The time between two polls (PR 3).
@@ -61,7 +61,7 @@ impl Monitor {
             let result: String = job.text.chars().take(RESULT_CHARS).collect();
             acts.push(Act::Say(format!("opencode {TASK} TERMINAL={status} — result summary:\n{result}")));
             self.at = None;
-            acts.extend(self.held.take().map(Act::Settle));
+            acts.extend(self.held.take().map(|it| Act::Process(ProcessAct::Settle(it))));
             return;
         }
         self.at = Some(now + POLL);
@@ -81,7 +81,9 @@ impl Strategy for Monitor {
         let mut own = Vec::new();
         self.companion.on(now, seen, &mut own);
         match seen {
-            Seen::Started { .. } if self.polls == 0 && self.at.is_none() && self.companion.job().is_some() => {
+            Seen::Process(ProcessSeen::Started { .. })
+                if self.polls == 0 && self.at.is_none() && self.companion.job().is_some() =>
+            {
                 self.companion.poll(now, &mut own);
             }
             Seen::Tick if self.at.is_some_and(|at| now >= at) => {
@@ -93,7 +95,7 @@ impl Strategy for Monitor {
         let gave_up = self.max_polls.is_some_and(|most| self.polls >= most);
         for act in own {
             match act {
-                Act::Settle(settled) if !gave_up => self.held = Some(settled),
+                Act::Process(ProcessAct::Settle(settled)) if !gave_up => self.held = Some(settled),
                 act => acts.push(act),
             }
         }

@@ -7,7 +7,7 @@ use super::errors::{classify, fetch_error, status_error};
 use super::message::{Last, Signature};
 use super::{Rules, Version};
 use crate::canon::option;
-use crate::{Act, Facts, Seen, Settled, Strategy};
+use crate::{Act, Facts, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Settled, Strategy};
 use rehang_wire::opencode::{Prompt, Route};
 use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::Value;
@@ -114,10 +114,10 @@ impl SendPrompt {
     /// Its process is gone, and its connections with it.
     pub(super) fn die(&mut self, acts: &mut Vec<Act>) {
         if let Fetch::Waits(id) = self.fetch {
-            acts.push(Act::Cancel { id });
+            acts.push(Act::Protocol(ProtocolAct::Cancel { id }));
         }
         if let Watch::Polls(id) = self.watch {
-            acts.push(Act::Cancel { id });
+            acts.push(Act::Protocol(ProtocolAct::Cancel { id }));
         }
         self.fetch = Fetch::Idle;
         self.watch = Watch::Off;
@@ -133,7 +133,7 @@ impl SendPrompt {
     ) -> u32 {
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(self.step);
-        acts.push(Act::Request { id, method, path, body, timeout: Some(limit) });
+        acts.push(Act::Protocol(ProtocolAct::Request { id, method, path, body, timeout: Some(limit) }));
         id
     }
 
@@ -152,7 +152,7 @@ impl SendPrompt {
             Watch::Delays(at) if now >= at && self.rules.version == Version::Pr2 => self.poll(acts),
             Watch::Delays(at) if now >= at => {
                 self.watch = Watch::FindsPid;
-                acts.push(Act::FindPid);
+                acts.push(Act::Protocol(ProtocolAct::FindPid));
             }
             Watch::Sleeps(at) if now >= at => self.poll(acts),
             _ => {}
@@ -189,7 +189,7 @@ impl SendPrompt {
         let doom = (self.rules.version == Version::Desc).then(|| doom(now, last)).flatten();
         if self.pid && last.bash_runs() {
             self.watch = Watch::CountsForBash(doom);
-            acts.push(Act::CountChildren);
+            acts.push(Act::Protocol(ProtocolAct::CountChildren));
         } else {
             self.check_idle(now, doom, acts);
         }
@@ -247,7 +247,7 @@ impl SendPrompt {
             return self.abort_idle(now, acts);
         }
         self.watch = Watch::CountsForIdle;
-        acts.push(Act::CountChildren);
+        acts.push(Act::Protocol(ProtocolAct::CountChildren));
     }
 
     fn abort_idle(&mut self, now: VTime, acts: &mut Vec<Act>) {
@@ -274,7 +274,7 @@ impl SendPrompt {
         let older = match std::mem::replace(&mut self.fetch, Fetch::Idle) {
             Fetch::Failed(error) if self.rules.version != Version::Desc => Some(error),
             Fetch::Waits(id) => {
-                acts.push(Act::Cancel { id });
+                acts.push(Act::Protocol(ProtocolAct::Cancel { id }));
                 None
             }
             _ => None,
@@ -302,7 +302,7 @@ impl SendPrompt {
 
     fn settle(&mut self, settled: Settled, acts: &mut Vec<Act>) {
         self.die(acts);
-        acts.push(Act::Settle(settled));
+        acts.push(Act::Process(ProcessAct::Settle(settled)));
     }
 }
 
@@ -329,16 +329,19 @@ fn doom(now: VTime, last: Last<'_>) -> Option<Abort> {
 impl Strategy for SendPrompt {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Started { session, prompt } if !session.is_empty() && self.session.is_empty() => {
+            Seen::Process(ProcessSeen::Started { session, prompt })
+                if !session.is_empty() && self.session.is_empty() =>
+            {
                 self.start(now, session, prompt, acts);
             }
             Seen::Tick => self.tick(now, acts),
-            Seen::Pid(found) if matches!(self.watch, Watch::FindsPid) => {
+            Seen::Protocol(ProtocolSeen::Pid(found)) if matches!(self.watch, Watch::FindsPid) => {
                 self.pid = *found;
                 self.poll(acts);
             }
-            Seen::Children(children) => self.counted(now, *children, acts),
-            Seen::Response { id, status, body } if matches!(self.fetch, Fetch::Waits(own) if own == *id) => {
+            Seen::Protocol(ProtocolSeen::Children(children)) => self.counted(now, *children, acts),
+            Seen::Protocol(ProtocolSeen::Response { id, status, body }) if matches!(self.fetch, Fetch::Waits(own) if own == *id) =>
+            {
                 self.fetch = Fetch::Idle;
                 let reply = Last::reply(body);
                 match (200..300).contains(status).then(|| reply.error()) {
@@ -348,21 +351,24 @@ impl Strategy for SendPrompt {
                     Some(None) => self.settle(Settled::Completed(reply.text()), acts),
                 }
             }
-            Seen::Failed { id, why } if matches!(self.fetch, Fetch::Waits(own) if own == *id) => {
+            Seen::Protocol(ProtocolSeen::Failed { id, why }) if matches!(self.fetch, Fetch::Waits(own) if own == *id) =>
+            {
                 self.fetch = Fetch::Idle;
                 match why.as_str() {
                     "timeout" => self.abort(now, timed_out(), acts),
                     _ => self.fetch_failed(now, fetch_error(why), acts),
                 }
             }
-            Seen::Response { id, status, body } if matches!(self.watch, Watch::Polls(own) if own == *id) => {
+            Seen::Protocol(ProtocolSeen::Response { id, status, body }) if matches!(self.watch, Watch::Polls(own) if own == *id) => {
                 match status {
                     200..300 => self.polled(now, body, acts),
                     _ => self.sleep(now),
                 }
             }
             // Defect c: any error in a poll is swallowed, and idleness is not looked at.
-            Seen::Failed { id, .. } if matches!(self.watch, Watch::Polls(own) if own == *id) => self.sleep(now),
+            Seen::Protocol(ProtocolSeen::Failed { id, .. }) if matches!(self.watch, Watch::Polls(own) if own == *id) => {
+                self.sleep(now)
+            }
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 //! Invariant: only a one-shot run is affected, which takes no answers, and none that listens. The model reads that nobody was asked, and nothing
 //! that a user did not do; what has a route to somebody is left to the parts outside, as is a permission.
 
-use crate::{Act, Ask, Facts, Seen, Strategy};
+use crate::{Act, Ask, Facts, InsideAct, InsideSeen, Seen, Strategy};
 use rehang_words::{Canon, Policy, Span, VTime};
 
 /// What the model reads in place of an answer.
@@ -23,15 +23,15 @@ fn keep_back(ask: &Ask, acts: &mut Vec<Act>) {
         text: Some(TEXT.to_owned()),
         ..Policy::default()
     }));
-    acts.push(Act::Withhold { text: TEXT.to_owned() });
+    acts.push(Act::Inside(InsideAct::Withhold { text: TEXT.to_owned() }));
 }
 
 impl Strategy for Asks {
     fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Boot { run, listens, .. } => self.unreachable = *run && !*listens,
+            Seen::Inside(InsideSeen::Boot { run, listens, .. }) => self.unreachable = *run && !*listens,
             // a subagent's question has no other route than its parent's
-            Seen::ToolAsks(ask) if self.unreachable => keep_back(ask, acts),
+            Seen::Inside(InsideSeen::ToolAsks(ask)) if self.unreachable => keep_back(ask, acts),
             _ => {}
         }
     }
@@ -52,14 +52,17 @@ impl Strategy for Asks {
 
 #[cfg(test)]
 mod tests {
+    use crate::InsideAct;
+    use crate::InsideSeen;
     use crate::testing::{Bench, ask, question};
     use crate::{Act, Ask, Seen};
 
     fn told(run: bool, listens: bool, child: bool) -> Option<String> {
         let mut bench = Bench::of("guard-asks");
-        bench.see(Seen::Boot { env: Vec::new(), stdin_tty: false, run, listens });
-        let acts = bench.see(Seen::ToolAsks(Ask { child, ..ask(vec![question("q", &[])]) }));
-        acts.into_iter().find_map(|act| if let Act::Withhold { text } = act { Some(text) } else { None })
+        bench.see(Seen::Inside(InsideSeen::Boot { env: Vec::new(), stdin_tty: false, run, listens }));
+        let acts = bench.see(Seen::Inside(InsideSeen::ToolAsks(Ask { child, ..ask(vec![question("q", &[])]) })));
+        acts.into_iter()
+            .find_map(|act| if let Act::Inside(InsideAct::Withhold { text }) = act { Some(text) } else { None })
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::process::STEP;
 use super::report;
 use super::standing::Finding;
-use crate::{Act, Whom};
+use crate::{Act, ProcessAct, Whom};
 use rehang_evidence::Pid;
 use rehang_words::{Canon, Policy, VTime};
 
@@ -64,7 +64,7 @@ impl PartEnds {
         let report = report(found.signature.word(), "end-part", found.limit.report, ("limit_ms", found.after));
         // how the run ends is not known yet, and this may not be why
         acts.push(Act::Report(Policy { cause: None, ..report }));
-        acts.extend(self.last.pids().map(|pid| Act::Kill { sig: "TERM", whom: Whom::Part(pid) }));
+        acts.extend(self.last.pids().map(|pid| Act::Process(ProcessAct::Kill { sig: "TERM", whom: Whom::Part(pid) })));
     }
 
     /// When [`PartEnds::tick`] is due.
@@ -75,7 +75,9 @@ impl PartEnds {
     /// Sends KILL to what is left of the part, if it is time to.
     pub(super) fn tick(&mut self, now: VTime, acts: &mut Vec<Act>) {
         if self.kill.take_if(|at| now >= *at).is_some() {
-            acts.extend(self.last.pids().map(|pid| Act::Kill { sig: "KILL", whom: Whom::Part(pid) }));
+            acts.extend(
+                self.last.pids().map(|pid| Act::Process(ProcessAct::Kill { sig: "KILL", whom: Whom::Part(pid) })),
+            );
         }
     }
 

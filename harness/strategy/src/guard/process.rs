@@ -11,9 +11,9 @@ use super::standing::{Finding, Standing, may_work};
 use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::{Lines, text};
-use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
+use crate::{Act, Facts, Intended, Intent, ProcessAct, ProcessSeen, Seen, Settled, Strategy, Stream, Whom};
 use rehang_evidence::Diagnosis;
-use rehang_hangs::Signature;
+use rehang_hangs::{LimitClass, Signature};
 use rehang_words::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 
@@ -237,14 +237,26 @@ impl Process {
     /// What a look has found, and what that leads to.
     fn intent_of_finding(&self) -> Option<Intent> {
         let (found, since, at) = self.standing.intent()?;
-        let Finding { signature, limit, pid, .. } = found;
+        let Finding { signature, limit, pid, after, .. } = found;
         let does = match () {
             () if self.closes(&found) => Intended::CloseStdin,
             () if self.parts.may_end(found) => Intended::EndPart,
             () => Intended::End,
         };
         let (cause, text) = (signature.to_string(), limit.report.to_owned());
-        Some(Intent { does, cause, text, pid: Some(pid), since, at })
+        let parameter = match limit.class {
+            LimitClass::Person => Some("person"),
+            LimitClass::Model => Some("model"),
+            LimitClass::Tool => Some("tool"),
+            LimitClass::ClosedIn
+            | LimitClass::Closed
+            | LimitClass::Endless
+            | LimitClass::Held
+            | LimitClass::Stopped => None,
+        };
+        // other times come before it where nobody alive can end the state
+        let parameter = parameter.filter(|_| after == self.times.span_of(limit.class));
+        Some(Intent { does, cause, text, pid: Some(pid), since, at, parameter })
     }
 
     fn intent_of_plan(&self) -> Option<Intent> {
@@ -260,7 +272,12 @@ impl Process {
             Plan::GoOn => ending.map(|why| (Intended::End, why.cause(), why.text(&self.times), STEP))?,
         };
         let since = VTime(at.0.saturating_sub(limit.as_ms()));
-        Some(Intent { does, cause: cause.to_owned(), text, pid: None, since, at })
+        let parameter = match plan {
+            Plan::End(Why::Idle) | Plan::LeaveUnread => Some("quiet"),
+            Plan::End(Why::IdleAtWork) => Some("at-work"),
+            _ => None,
+        };
+        Some(Intent { does, cause: cause.to_owned(), text, pid: None, since, at, parameter })
     }
 
     fn unread(&self) -> String {
@@ -310,7 +327,7 @@ impl Process {
                     cause: None,
                     ..report("stdin", "close-stdin", MUTE_TEXT, ("limit_ms", after))
                 }));
-                acts.push(Act::CloseStdin);
+                acts.push(Act::Process(ProcessAct::CloseStdin));
             }
             Plan::End(why) => {
                 let limit = why.limit(&self.times);
@@ -331,16 +348,16 @@ impl Process {
             Plan::LeaveUnread => {
                 let unread = self.unread();
                 acts.push(Act::Report(report("unread", "end", &unread, ("limit_ms", self.times.quiet))));
-                acts.push(Act::Kill { sig: "TERM", whom: Whom::Holders });
+                acts.push(Act::Process(ProcessAct::Kill { sig: "TERM", whom: Whom::Holders }));
                 self.running = false;
-                acts.push(Act::Settle(Settled::Failed(unread)));
+                acts.push(Act::Process(ProcessAct::Settle(Settled::Failed(unread))));
             }
             Plan::TakeAsOver => {
                 acts.push(Act::Report(Policy {
                     cause: None,
                     ..report("pipe-held", "take-as-over", HELD_TEXT, ("drain_ms", STEP))
                 }));
-                acts.push(Act::Kill { sig: "TERM", whom: Whom::Holders });
+                acts.push(Act::Process(ProcessAct::Kill { sig: "TERM", whom: Whom::Holders }));
                 self.settle(acts);
             }
         }
@@ -356,9 +373,9 @@ impl Process {
             ending.steps = 1;
         }
         match ending.steps {
-            0 => acts.push(Act::CloseStdin),
-            1 => acts.push(Act::Kill { sig: "TERM", whom: Whom::Tree }),
-            2 => acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree }),
+            0 => acts.push(Act::Process(ProcessAct::CloseStdin)),
+            1 => acts.push(Act::Process(ProcessAct::Kill { sig: "TERM", whom: Whom::Tree })),
+            2 => acts.push(Act::Process(ProcessAct::Kill { sig: "KILL", whom: Whom::Tree })),
             _ => return self.settle(acts),
         }
         ending.steps += 1;
@@ -377,7 +394,7 @@ impl Process {
             (None, None, Some(0)) => Settled::Completed(String::from_utf8_lossy(&self.text).into_owned()),
             (None, None, code) => Settled::Failed(format!("exited with {}", code.unwrap_or(-1))),
         };
-        acts.push(Act::Settle(settled));
+        acts.push(Act::Process(ProcessAct::Settle(settled)));
     }
 
     fn exited(&mut self, now: VTime, code: i32, acts: &mut Vec<Act>) {
@@ -388,7 +405,7 @@ impl Process {
         match &self.ending {
             // it is over; the processes that it left get no time of their own here (`supervise` gives them the grace)
             Some(ending) if ending.has_signalled() => {
-                acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
+                acts.push(Act::Process(ProcessAct::Kill { sig: "KILL", whom: Whom::Tree }));
                 self.settle(acts);
             }
             _ => {
@@ -415,25 +432,25 @@ enum Plan {
 impl Strategy for Process {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Terminal(terminal) => self.terminal = Some(*terminal),
+            Seen::Process(ProcessSeen::Terminal(terminal)) => self.terminal = Some(*terminal),
             // a step that does nothing would cost its time
-            Seen::StdinIsTheCallers => self.closed_stdin = true,
-            Seen::Started { .. } => {
+            Seen::Process(ProcessSeen::StdinIsTheCallers) => self.closed_stdin = true,
+            Seen::Process(ProcessSeen::Started { .. }) => {
                 (self.running, self.moved, self.worked, self.looked, self.read) = (true, now, now, now, now);
                 self.busy = now;
                 self.standing.moved(now);
             }
-            Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
-            Seen::OutputEnd(stream) => {
+            Seen::Process(ProcessSeen::Output(stream, bytes)) => self.output(now, *stream, bytes),
+            Seen::Process(ProcessSeen::OutputEnd(stream)) => {
                 self.open[usize::from(*stream == Stream::Stderr)] = false;
                 // Both ends and the exit: the unchanged wrapper says how it ended.
                 self.running &= self.open != [false, false] || self.exit.is_none();
             }
-            Seen::Wrote(_) => {
+            Seen::Process(ProcessSeen::Wrote(_)) => {
                 (self.written, self.moved) = (true, now);
                 self.standing.moved(now);
             }
-            Seen::Looked(diagnosis) if self.running => {
+            Seen::Process(ProcessSeen::Looked(diagnosis)) if self.running => {
                 (self.looked, self.looking) = (now, false);
                 if may_work(diagnosis) || self.standing.has_written(diagnosis) {
                     self.worked = now;
@@ -445,7 +462,7 @@ impl Strategy for Process {
                     self.found(now, diagnosis, acts);
                 }
             }
-            Seen::Exited(code) if self.running => self.exited(now, *code, acts),
+            Seen::Process(ProcessSeen::Exited(code)) if self.running => self.exited(now, *code, acts),
             Seen::Tick => {
                 self.parts.tick(now, acts);
                 self.due(now, acts);

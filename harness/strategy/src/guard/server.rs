@@ -12,7 +12,7 @@ use super::standing::{Finding, Lasting, may_work};
 use super::times::{Times, in_words};
 use crate::canon::option;
 use crate::lines::text;
-use crate::{Act, Facts, Seen, Settled, Strategy, Whom};
+use crate::{Act, Facts, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Settled, Strategy, Whom};
 use rehang_wire::opencode::{Ask, Route};
 use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
@@ -104,7 +104,7 @@ impl Server {
         self.found = Found::default();
         // before anything is asked: what is looked at is the server, and not how it answers
         self.looking = true;
-        acts.push(Act::Look);
+        acts.push(Act::Process(ProcessAct::Look));
         if self.session.is_empty() {
             return;
         }
@@ -114,7 +114,7 @@ impl Server {
         self.send(Look::Questions, Route::Asks(Ask::Question).sent(), acts);
         self.send(Look::Permissions, Route::Asks(Ask::Permission).sent(), acts);
         self.counting = true;
-        acts.push(Act::CountChildren);
+        acts.push(Act::Protocol(ProtocolAct::CountChildren));
     }
 
     /// When the next round is due; `None` while one is under way, or if the run is over.
@@ -125,7 +125,13 @@ impl Server {
     fn send(&mut self, look: Look, (method, path): (&'static str, String), acts: &mut Vec<Act>) {
         self.next_id = self.next_id.wrapping_add(1);
         self.flying.push((self.next_id, look));
-        acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: Some(LIMIT) });
+        acts.push(Act::Protocol(ProtocolAct::Request {
+            id: self.next_id,
+            method,
+            path,
+            body: Value::Null,
+            timeout: Some(LIMIT),
+        }));
     }
 
     fn landed(&mut self, now: VTime, id: u32, got: Option<(u16, &Value)>, acts: &mut Vec<Act>) {
@@ -215,9 +221,9 @@ impl Server {
         }
         // nobody can be told of its end, and what does not answer may not end at a TERM
         if !self.last.reached {
-            acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
+            acts.push(Act::Process(ProcessAct::Kill { sig: "KILL", whom: Whom::Tree }));
         }
-        acts.push(Act::Settle(meaning.settled));
+        acts.push(Act::Process(ProcessAct::Settle(meaning.settled)));
     }
 }
 
@@ -296,8 +302,8 @@ impl Strategy for Server {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
             // a server that is never asked for a session can only be looked at
-            Seen::Terminal(_) if self.next_round.is_none() && !self.over => self.begin(now),
-            Seen::Started { session, .. } if !session.is_empty() => {
+            Seen::Process(ProcessSeen::Terminal(_)) if self.next_round.is_none() && !self.over => self.begin(now),
+            Seen::Process(ProcessSeen::Started { session, .. }) if !session.is_empty() => {
                 self.session.clone_from(session);
                 self.begin(now);
             }
@@ -307,9 +313,11 @@ impl Strategy for Server {
                     self.round(now, acts);
                 }
             }
-            Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, &**body)), acts),
-            Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
-            Seen::Looked(diagnosis) if self.looking => {
+            Seen::Protocol(ProtocolSeen::Response { id, status, body }) => {
+                self.landed(now, *id, Some((*status, &**body)), acts)
+            }
+            Seen::Protocol(ProtocolSeen::Failed { id, .. }) => self.landed(now, *id, None, acts),
+            Seen::Process(ProcessSeen::Looked(diagnosis)) if self.looking => {
                 self.looking = false;
                 if may_work(diagnosis) || self.lasting.has_written(diagnosis) {
                     self.worked = now;
@@ -317,7 +325,7 @@ impl Strategy for Server {
                 self.lasting.see(now, diagnosis, &self.times, true);
                 self.judge(now, acts);
             }
-            Seen::Children(children) if self.counting => {
+            Seen::Protocol(ProtocolSeen::Children(children)) if self.counting => {
                 self.counting = false;
                 self.found.children = *children;
                 self.judge(now, acts);

@@ -6,8 +6,8 @@
 
 use super::parts::Parts;
 use super::times::Times;
-use crate::Act;
 use crate::canon::option;
+use crate::{Act, ProcessAct};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Pid};
 use rehang_hangs::{EndedBy, Limit, LimitClass, Signature};
@@ -206,7 +206,7 @@ impl Standing {
     /// Takes a look now, if none is under way.
     pub(super) fn look(&mut self, acts: &mut Vec<Act>) {
         if self.next.take().is_some() {
-            acts.push(Act::Look);
+            acts.push(Act::Process(ProcessAct::Look));
         }
     }
 
@@ -279,9 +279,9 @@ pub(super) fn may_work(diagnosis: &Diagnosis) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Seen;
     use crate::guard::tests::{Case, cases};
     use crate::testing::looked;
+    use crate::{ProcessSeen, Seen};
 
     #[test]
     fn looks_become_rarer_while_nothing_else_is_found() {
@@ -290,7 +290,9 @@ mod tests {
     }
 
     fn found(of: &Case, sure: Sure, change: impl Fn(&mut Diagnosis)) -> Option<Finding> {
-        let Seen::Looked(mut diagnosis) = looked(of.signature, of.is_root, sure) else { panic!("no look") };
+        let Seen::Process(ProcessSeen::Looked(mut diagnosis)) = looked(of.signature, of.is_root, sure) else {
+            panic!("no look")
+        };
         change(&mut diagnosis);
         found_by(&diagnosis, &Times::default(), false)
     }
@@ -311,15 +313,22 @@ mod tests {
                 assert!(found(of, sure, |diagnosis| diagnosis.verdict = verdict).is_none());
             }
         }
-        let Seen::Looked(serves) = looked(Signature::Serves, true, Sure::Certain) else { panic!("no look") };
+        let Seen::Process(ProcessSeen::Looked(serves)) = looked(Signature::Serves, true, Sure::Certain) else {
+            panic!("no look")
+        };
         assert!(found_by(&serves, &Times::default(), false).is_none());
-        let Seen::Looked(asks) = looked(Signature::QuestionOpen, true, Sure::Likely) else { panic!("no look") };
+        let Seen::Process(ProcessSeen::Looked(asks)) = looked(Signature::QuestionOpen, true, Sure::Likely) else {
+            panic!("no look")
+        };
         assert_eq!(found_by(&asks, &Times::default(), false).map(|finding| finding.after), Some(PERSON));
     }
 
     #[test]
     fn who_waits_for_the_callers_stdin_has_the_agents_limit_until_something_was_said() {
-        let Seen::Looked(mut diagnosis) = looked(Signature::StdinOpen, false, Sure::Likely) else { panic!("no look") };
+        let Seen::Process(ProcessSeen::Looked(mut diagnosis)) = looked(Signature::StdinOpen, false, Sure::Likely)
+        else {
+            panic!("no look")
+        };
         let after =
             |diagnosis: &Diagnosis, said| found_by(diagnosis, &Times::default(), said).map(|finding| finding.after);
         assert_eq!(after(&diagnosis, false), Some(OF_A_TOOL));
@@ -329,7 +338,9 @@ mod tests {
 
     #[test]
     fn who_writes_while_it_owes_an_answer_is_at_work() {
-        let Seen::Looked(mut owes) = looked(Signature::OwesAnswer, false, Sure::Likely) else { panic!("no look") };
+        let Seen::Process(ProcessSeen::Looked(mut owes)) = looked(Signature::OwesAnswer, false, Sure::Likely) else {
+            panic!("no look")
+        };
         let mut standing = Standing::default();
         standing.moved(VTime(0));
         for (at, written, is_at_work, since) in [(10, 5, false, 10), (20, 5, false, 10), (30, 9, true, 30)] {
@@ -346,9 +357,11 @@ mod tests {
         let see = |standing: &mut Standing, at: u64, signature: Signature| {
             let mut acts = Vec::new();
             standing.tick(VTime(at), &mut acts);
-            assert_eq!(acts, [Act::Look]);
+            assert_eq!(acts, [Act::Process(ProcessAct::Look)]);
             assert_eq!(standing.deadline(), None, "one look at a time");
-            let Seen::Looked(diagnosis) = looked(signature, true, Sure::Likely) else { panic!("no look") };
+            let Seen::Process(ProcessSeen::Looked(diagnosis)) = looked(signature, true, Sure::Likely) else {
+                panic!("no look")
+            };
             standing.see(VTime(at), &diagnosis, &Times::default(), false);
             standing.deadline().map(|next| next.0)
         };

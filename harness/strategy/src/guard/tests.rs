@@ -4,7 +4,7 @@ use super::standing::{CLOSED_IN, PERSON};
 use super::times::Times;
 use super::{AT_WORK, QUIET};
 use crate::testing::{Bench, Patience, deeds, looked, report};
-use crate::{Act, Intended, Seen, Stream};
+use crate::{Act, Intended, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_hangs::{Limit, Signature};
 use rehang_words::{Span, Terminal};
@@ -16,8 +16,8 @@ const RESULT: &str = "{\"type\":\"result\",\"is_error\":false,\"result\":\"done\
 
 fn process(terminal: Terminal) -> Bench {
     let mut bench = Bench::of("guard-process");
-    bench.see(Seen::Terminal(terminal));
-    bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() });
+    bench.see(Seen::Process(ProcessSeen::Terminal(terminal)));
+    bench.see(Seen::Process(ProcessSeen::Started { session: String::new(), prompt: "go".to_owned() }));
     bench
 }
 
@@ -27,7 +27,10 @@ fn words(list: &[(Span, &str)]) -> Vec<(u64, String)> {
 
 /// A look that finds the agent in this state.
 fn looks(verdict: Verdict) -> Seen {
-    Seen::Looked(Box::new(Diagnosis { verdict, ..diagnosis(&looked(Signature::Sleep, true, Sure::Guess)) }))
+    Seen::Process(ProcessSeen::Looked(Box::new(Diagnosis {
+        verdict,
+        ..diagnosis(&looked(Signature::Sleep, true, Sure::Guess))
+    })))
 }
 
 /// What it does if each look finds something that may be at work, or nothing that is.
@@ -44,7 +47,7 @@ fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
         let mut acts = bench.until(at.0);
         while let Some((at, act)) = (!acts.is_empty()).then(|| acts.remove(0)) {
             match act {
-                Act::Look => acts.extend(bench.see(seen.clone()).into_iter().map(|act| (at, act))),
+                Act::Process(ProcessAct::Look) => acts.extend(bench.see(seen.clone()).into_iter().map(|act| (at, act))),
                 act => done.push((at, act)),
             }
         }
@@ -103,7 +106,7 @@ fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
 fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
     for Case { signature, is_root, sure, limit } in cases() {
         let seen = looked(signature, is_root, sure);
-        let closed = Seen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) }));
+        let closed = Seen::Process(ProcessSeen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) })));
         // the one who holds it can let it go on
         let is_held = [Signature::Stopped, Signature::Frozen, Signature::Traced].contains(&signature);
         let after = if is_held { of(limit) } else { of(limit).min(CLOSED_IN) };
@@ -118,7 +121,7 @@ fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
     let seen = looked(Signature::NeverEnds, true, Sure::Likely);
     for look in 1..20_u64 {
         let found = Diagnosis { closed_in: look.is_multiple_of(2), ..diagnosis(&seen) };
-        assert_eq!(finds(&mut bench, look * 10_000, &Seen::Looked(Box::new(found))), []);
+        assert_eq!(finds(&mut bench, look * 10_000, &Seen::Process(ProcessSeen::Looked(Box::new(found)))), []);
     }
 }
 
@@ -134,7 +137,7 @@ fn what_is_announced_is_what_is_done() {
     assert_eq!(intent(&silent), expect(LINGER + STEP, Intended::End, "lingers"), "the next step");
     let mut held = process(Terminal::Null);
     assert_eq!(intent(&held), expect(QUIET, Intended::End, "idle"));
-    held.see(Seen::Exited(0));
+    held.see(Seen::Process(ProcessSeen::Exited(0)));
     assert_eq!(intent(&held), expect(STEP, Intended::TakeAsOver, "pipe-held"));
     held.until(STEP.as_ms());
     assert_eq!(intent(&held), None);
@@ -196,7 +199,7 @@ fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
 }
 
 fn diagnosis(seen: &Seen) -> Diagnosis {
-    let Seen::Looked(diagnosis) = seen else { panic!("{seen:?}") };
+    let Seen::Process(ProcessSeen::Looked(diagnosis)) = seen else { panic!("{seen:?}") };
     (**diagnosis).clone()
 }
 
@@ -263,7 +266,7 @@ fn a_ticker_is_no_news_and_a_counter_is() {
 fn a_stdin_that_is_the_callers_is_never_closed_and_costs_no_time() {
     let of_caller = || {
         let mut bench = process(Terminal::Pipe);
-        bench.see(Seen::StdinIsTheCallers);
+        bench.see(Seen::Process(ProcessSeen::StdinIsTheCallers));
         bench
     };
     let waits = looked(Signature::StdinOpen, true, Sure::Likely);
@@ -271,7 +274,7 @@ fn a_stdin_that_is_the_callers_is_never_closed_and_costs_no_time() {
     let ends = Span::ms(FIRST_LOOK_MS + limit.as_ms());
     assert_eq!(deeds(&finds(&mut of_caller(), ends.as_ms(), &waits)), words(&[(ends, "TERM tree")]));
     let mut done = of_caller();
-    done.see(Seen::Output(Stream::Stdout, RESULT.into()));
+    done.see(Seen::Process(ProcessSeen::Output(Stream::Stdout, RESULT.into())));
     assert_eq!(deeds(&done.until(LINGER.as_ms())), words(&[(LINGER, "TERM tree")]));
 }
 
@@ -286,7 +289,7 @@ fn a_stdin_that_nobody_writes_to_is_closed_where_the_agent_waits_for_it() {
     speaks.out("hello\n");
     assert_eq!(closes(&mut speaks), [], "it does not wait for its stdin");
     let mut fed = process(Terminal::Pipe);
-    fed.see(Seen::Wrote(b"{}\n".to_vec()));
+    fed.see(Seen::Process(ProcessSeen::Wrote(b"{}\n".to_vec())));
     assert_eq!(closes(&mut fed), [], "somebody writes");
 }
 
@@ -302,7 +305,7 @@ fn a_run_that_works_after_its_result_is_not_lingering() {
     let mut serves = process(Terminal::Null);
     serves.out(RESULT);
     let look = Diagnosis { verdict: Verdict::Waiting, ..diagnosis(&looked(Signature::Serves, true, Sure::Guess)) };
-    let acts = finds(&mut serves, LINGER.as_ms(), &Seen::Looked(Box::new(look)));
+    let acts = finds(&mut serves, LINGER.as_ms(), &Seen::Process(ProcessSeen::Looked(Box::new(look))));
     assert_eq!(deeds(&acts), words(&[(LINGER, "TERM tree")]));
     let mut idle = process(Terminal::Null);
     idle.out(RESULT);
@@ -335,12 +338,14 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
         "how it ended is what its result says"
     );
     let quiet = finds(&mut process(Terminal::Null), QUIET.as_ms() + 3 * STEP.as_ms(), &looks(Verdict::Hung));
-    let Some((_, Act::Settle(crate::Settled::Stopped(cause, text)))) = quiet.last() else { panic!("{quiet:?}") };
+    let Some((_, Act::Process(ProcessAct::Settle(crate::Settled::Stopped(cause, text))))) = quiet.last() else {
+        panic!("{quiet:?}")
+    };
     let why = "nothing new was said for 75 minutes, and nothing in sight is at work";
     assert_eq!((cause.as_str(), text.as_str()), ("idle", why));
-    let ends = tty.see(Seen::Exited(-15));
+    let ends = tty.see(Seen::Process(ProcessSeen::Exited(-15)));
     assert!(
-        matches!(&ends[..], [Act::Kill { sig: "KILL", whom: crate::Whom::Tree }, Act::Settle(crate::Settled::Completed(text))] if text == "done")
+        matches!(&ends[..], [Act::Process(ProcessAct::Kill { sig: "KILL", whom: crate::Whom::Tree }), Act::Process(ProcessAct::Settle(crate::Settled::Completed(text)))] if text == "done")
     );
 }
 
@@ -363,7 +368,7 @@ fn a_result_that_is_cut_and_a_failure_that_says_nothing_are_failures_with_a_reas
     let ends = |out: &str, code: i32| {
         let mut bench = process(Terminal::Null);
         bench.out(out);
-        bench.see(Seen::Exited(code));
+        bench.see(Seen::Process(ProcessSeen::Exited(code)));
         deeds(&bench.until(100_000)).pop().map(|(_, deed)| deed)
     };
     let is = |out: &str, code: i32, deed: &str| assert_eq!(ends(out, code).as_deref(), Some(deed), "{out}");
@@ -387,7 +392,11 @@ fn a_word_that_was_under_way_takes_no_signal_back() {
     let at = QUIET.as_ms();
     assert_eq!(deeds(&finds(&mut bench, at, &looks(Verdict::Hung))), words(&[(QUIET, "TERM tree")]));
     bench.out("{\"type\":\"user\",\"message\":{\"content\":[]}}\n");
-    let Some(Act::Settle(crate::Settled::Stopped(cause, _))) = bench.see(Seen::Exited(143)).pop() else { panic!() };
+    let Some(Act::Process(ProcessAct::Settle(crate::Settled::Stopped(cause, _)))) =
+        bench.see(Seen::Process(ProcessSeen::Exited(143))).pop()
+    else {
+        panic!()
+    };
     assert_eq!(cause, "idle", "who ended it, and why, stays so, though it is slow to say goodbye");
 }
 
@@ -407,22 +416,22 @@ fn a_pipe_that_somebody_else_holds_does_not_keep_the_run() {
     let mut bench = process(Terminal::Null);
     bench.out("all done\n");
     bench.until(1_000);
-    assert_eq!(bench.see(Seen::Exited(0)), []);
+    assert_eq!(bench.see(Seen::Process(ProcessSeen::Exited(0))), []);
     assert_eq!(
         deeds(&bench.until(100_000)),
         words(&[(Span::secs(31), "TERM holders"), (Span::secs(31), "completed: all done\n")])
     );
     let mut whole = process(Terminal::Null);
-    whole.see(Seen::Exited(0));
-    whole.see(Seen::OutputEnd(Stream::Stdout));
-    whole.see(Seen::OutputEnd(Stream::Stderr));
+    whole.see(Seen::Process(ProcessSeen::Exited(0)));
+    whole.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)));
+    whole.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)));
     assert_eq!(whole.until(100_000_000), [], "the wrapper says how it went");
 }
 
 #[test]
 fn what_nobody_has_read_is_not_taken_for_whole() {
     let mut stopped = process(Terminal::StdoutStopped);
-    stopped.see(Seen::Exited(0));
+    stopped.see(Seen::Process(ProcessSeen::Exited(0)));
     assert_eq!(
         deeds(&stopped.until(100_000_000)),
         words(&[
@@ -431,7 +440,7 @@ fn what_nobody_has_read_is_not_taken_for_whole() {
         ])
     );
     let mut slow = process(Terminal::StdoutSlow);
-    slow.see(Seen::Exited(0));
+    slow.see(Seen::Process(ProcessSeen::Exited(0)));
     for second in 1..=100 {
         assert_eq!(slow.until(second * 1_000), [], "it is still being read");
         slow.out("the same line\n");
@@ -487,7 +496,7 @@ impl Stands {
     /// What the guard does about it, and when, apart from looking.
     fn meets(&self, ms: u64) -> Vec<(u64, String)> {
         let mut bench = Bench::of("guard-server");
-        bench.see(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+        bench.see(Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }));
         let mut done = Vec::new();
         while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= ms) {
             let acts = bench.until(at.0).into_iter().map(|(_, act)| act).collect();
@@ -503,9 +512,11 @@ impl Stands {
         done.extend(deeds(&timed));
         for (_, act) in timed {
             let more = match act {
-                Act::CountChildren => bench.see(Seen::Children(self.children)),
-                Act::Look => bench.see(looked(self.looks, true, Sure::Likely)),
-                Act::Request { id, path, .. } => {
+                Act::Protocol(ProtocolAct::CountChildren) => {
+                    bench.see(Seen::Protocol(ProtocolSeen::Children(self.children)))
+                }
+                Act::Process(ProcessAct::Look) => bench.see(looked(self.looks, true, Sure::Likely)),
+                Act::Protocol(ProtocolAct::Request { id, path, .. }) => {
                     let body = match path.as_str() {
                         "/session/status" if self.busy => json!({ "ses_1": { "type": "busy" } }),
                         "/session/status" => json!({}),
@@ -513,7 +524,7 @@ impl Stands {
                         "/permission" => json!([]),
                         _ => json!([self.message]),
                     };
-                    bench.see(Seen::Response { id, status: 200, body: body.into() })
+                    bench.see(Seen::Protocol(ProtocolSeen::Response { id, status: 200, body: body.into() }))
                 }
                 _ => continue,
             };
@@ -581,14 +592,16 @@ fn a_server_whose_model_is_silent_is_ended_by_what_its_processes_show() {
 #[test]
 fn a_server_that_is_gone_is_said_to_be() {
     let mut bench = Bench::of("guard-server");
-    bench.see(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+    bench.see(Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }));
     let mut settled = Vec::new();
     while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= 10_000_000) {
         for (at, act) in bench.until(at.0) {
             let more = match act {
-                Act::Request { id, .. } => bench.see(Seen::Failed { id, why: "refused".to_owned() }),
-                Act::CountChildren => bench.see(Seen::Children(None)),
-                Act::Look => bench.see(looked(Signature::Unknown, true, Sure::Guess)),
+                Act::Protocol(ProtocolAct::Request { id, .. }) => {
+                    bench.see(Seen::Protocol(ProtocolSeen::Failed { id, why: "refused".to_owned() }))
+                }
+                Act::Protocol(ProtocolAct::CountChildren) => bench.see(Seen::Protocol(ProtocolSeen::Children(None))),
+                Act::Process(ProcessAct::Look) => bench.see(looked(Signature::Unknown, true, Sure::Guess)),
                 _ => Vec::new(),
             };
             settled.extend(deeds(&more.into_iter().map(|act| (at, act)).collect::<Vec<_>>()));
@@ -601,7 +614,7 @@ fn a_server_that_is_gone_is_said_to_be() {
 /// What it does beside a server that is asked for no session, if each look finds the same.
 fn without_a_session(seen: &Seen) -> Vec<(u64, String)> {
     let mut bench = Bench::of("guard-server");
-    bench.see(Seen::Terminal(Terminal::Null));
+    bench.see(Seen::Process(ProcessSeen::Terminal(Terminal::Null)));
     deeds(&finds(&mut bench, 100_000_000, seen))
 }
 
@@ -617,7 +630,7 @@ fn a_server_that_is_asked_for_no_session_is_looked_at() {
 #[test]
 fn a_finding_that_comes_and_goes_is_no_news_of_the_server() {
     let mut bench = Bench::of("guard-server");
-    bench.see(Seen::Terminal(Terminal::Null));
+    bench.see(Seen::Process(ProcessSeen::Terminal(Terminal::Null)));
     let mut done = Vec::new();
     for round in 0..1_000_u64 {
         let at = EVERY.as_ms() * (round + 1);
@@ -633,8 +646,8 @@ fn a_finding_that_comes_and_goes_is_no_news_of_the_server() {
 fn a_limit_that_is_set_is_the_one_that_counts() {
     let bench = |spec: &str| {
         let mut bench = Bench::of(spec);
-        bench.see(Seen::Terminal(Terminal::Null));
-        bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() });
+        bench.see(Seen::Process(ProcessSeen::Terminal(Terminal::Null)));
+        bench.see(Seen::Process(ProcessSeen::Started { session: String::new(), prompt: "go".to_owned() }));
         bench
     };
     let ends = |spec: &str, seen: &Seen| {

@@ -10,7 +10,9 @@ mod pipe;
 use crate::canon::option;
 use crate::entry::Value;
 use crate::lines::text;
-use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Stream, Whom, Wire};
+use crate::{
+    Act, Entry, Facts, Param, Params, ProcessAct, ProcessSeen, Seat, Seen, Settled, Strategy, Stream, Whom, Wire,
+};
 use pipe::{Line, Pipe};
 use rehang_words::{Canon, Policy, Span, VTime};
 
@@ -218,7 +220,11 @@ impl Idle {
                 // Without a result both pipes have ended, and the unchanged wrapper says how it ended.
                 if let Some((ok, text)) = self.result.take() {
                     let ok = ok && exit == 0;
-                    acts.push(Act::Settle(if ok { Settled::Completed(text) } else { Settled::Failed(text) }));
+                    acts.push(Act::Process(ProcessAct::Settle(if ok {
+                        Settled::Completed(text)
+                    } else {
+                        Settled::Failed(text)
+                    })));
                 }
             }
             Phase::Termed(_, cause) | Phase::Killed(_, cause) => self.settle(cause, acts),
@@ -231,7 +237,7 @@ impl Idle {
         acts.push(Act::Report(self.report(cause)));
         match self.grace {
             Some(grace) if grace.kill > Span::ZERO => {
-                acts.push(Act::Kill { sig: "TERM", whom: Whom::Group });
+                acts.push(Act::Process(ProcessAct::Kill { sig: "TERM", whom: Whom::Group }));
                 self.phase = Phase::Termed(now + grace.kill, cause);
             }
             _ => self.kill_hard(now, cause, acts),
@@ -241,12 +247,12 @@ impl Idle {
 
     fn kill_hard(&mut self, now: VTime, cause: Cause, acts: &mut Vec<Act>) {
         let whom = if self.grace.is_some() { Whom::Group } else { Whom::Process };
-        acts.push(Act::Kill { sig: "KILL", whom });
+        acts.push(Act::Process(ProcessAct::Kill { sig: "KILL", whom }));
         self.phase = Phase::Killed(self.grace.map(|_| now + REAP), cause);
     }
 
     fn settle(&self, cause: Cause, acts: &mut Vec<Act>) {
-        acts.push(Act::Settle(Settled::Stopped(cause.word().to_owned(), self.text(cause))));
+        acts.push(Act::Process(ProcessAct::Settle(Settled::Stopped(cause.word().to_owned(), self.text(cause)))));
     }
 
     fn text(&self, cause: Cause) -> String {
@@ -295,19 +301,19 @@ impl Idle {
 impl Strategy for Idle {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Started { .. } if self.phase == Phase::Off && self.exit.is_none() => {
+            Seen::Process(ProcessSeen::Started { .. }) if self.phase == Phase::Off && self.exit.is_none() => {
                 (self.started, self.last_line, self.woke) = (now, now, now);
                 self.phase = Phase::Reads;
             }
-            Seen::Output(stream, bytes) => {
+            Seen::Process(ProcessSeen::Output(stream, bytes)) => {
                 self.pipe(*stream).arrive(bytes);
                 self.roused = Some(now);
             }
-            Seen::OutputEnd(stream) => {
+            Seen::Process(ProcessSeen::OutputEnd(stream)) => {
                 self.pipe(*stream).end();
                 self.roused = Some(now);
             }
-            Seen::Exited(code) => {
+            Seen::Process(ProcessSeen::Exited(code)) => {
                 self.exit = Some(*code);
                 self.reap(acts);
             }

@@ -1,5 +1,5 @@
 use crate::testing::{Bench, deeds, report};
-use crate::{Act, Facts, Seen, Stream};
+use crate::{Act, Facts, ProcessAct, ProcessSeen, Seen, Stream};
 use rehang_words::{Span, VTime};
 
 const RESULT: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}\n";
@@ -20,9 +20,9 @@ fn idle_is_strictly_above_the_limit_on_the_grid_of_select() {
     assert_eq!(deeds(&acts), words(&[(601_000, "KILL")]), "the process alone");
     let policy = report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>());
     assert_eq!((policy.cause.as_deref(), policy.constants["idle_ms"]), (Some("idle"), 600_000));
-    let ends = bench.see(Seen::Exited(-9));
+    let ends = bench.see(Seen::Process(ProcessSeen::Exited(-9)));
     assert!(
-        matches!(&ends[..], [Act::Settle(crate::Settled::Stopped(cause, text))] if cause == "idle" && text == "idle timeout after 600s")
+        matches!(&ends[..], [Act::Process(ProcessAct::Settle(crate::Settled::Stopped(cause, text)))] if cause == "idle" && text == "idle timeout after 600s")
     );
     assert_eq!(bench.strategy.deadline(), None);
 }
@@ -33,15 +33,15 @@ fn idle_is_strictly_above_the_limit_on_the_grid_of_select() {
 fn its_caller_is_told_once_the_process_is_gone() {
     for spec in ["idle@f54b32f(timeout=10s)", "idle@f54b32f(timeout=0ms, wall=10s)", "idle@grace(timeout=10s)"] {
         let mut bench = Bench::started(spec);
-        let told = |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Settle(_))).count();
+        let told = |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Process(ProcessAct::Settle(_)))).count();
         let acts: Vec<Act> = bench.until(11_000).into_iter().map(|(_, act)| act).collect();
-        assert!(acts.iter().any(|act| matches!(act, Act::Kill { .. })), "{spec}");
+        assert!(acts.iter().any(|act| matches!(act, Act::Process(ProcessAct::Kill { .. }))), "{spec}");
         assert_eq!(told(&acts), 0, "{spec}: the process is killed, and not gone");
-        assert_eq!(told(&bench.see(Seen::Exited(-9))), 1, "{spec}");
+        assert_eq!(told(&bench.see(Seen::Process(ProcessSeen::Exited(-9)))), 1, "{spec}");
     }
     let mut bench = Bench::started("idle@grace(timeout=10s)");
     bench.out(RESULT);
-    assert!(!bench.see(Seen::Exited(0)).is_empty(), "an end of its own");
+    assert!(!bench.see(Seen::Process(ProcessSeen::Exited(0))).is_empty(), "an end of its own");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_line_of_either_stream_resets_it_blank_ones_too() {
     for (stream, text) in [(Stream::Stdout, "x\n"), (Stream::Stderr, "\n")] {
         let mut bench = Bench::started("idle@f54b32f(timeout=10s)");
         assert_eq!(bench.until(9_500), []);
-        assert_eq!(bench.see(Seen::Output(stream, text.into())), []);
+        assert_eq!(bench.see(Seen::Process(ProcessSeen::Output(stream, text.into()))), []);
         assert_eq!(bench.until(20_499), []);
         assert_eq!(deeds_until(&mut bench, 20_500), words(&[(20_500, "KILL")]));
     }
@@ -99,19 +99,23 @@ fn half_a_line_that_ends_late_is_over_the_wall() {
 fn both_ends_of_one_exit_are_one_wake_up() {
     let mut bench = Bench::started("idle@f54b32f");
     bench.until(600_500);
-    let ends = [Seen::OutputEnd(Stream::Stdout), Seen::OutputEnd(Stream::Stderr), Seen::Exited(0)];
+    let ends = [
+        Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)),
+        Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)),
+        Seen::Process(ProcessSeen::Exited(0)),
+    ];
     assert_eq!(bench.see_all(&ends), [], "no pipe is left, so no clock is looked at any more");
 }
 
 #[test]
 fn closed_pipes_and_a_living_process() {
     let mut old = Bench::started("idle@f54b32f");
-    old.see(Seen::OutputEnd(Stream::Stdout));
-    old.see(Seen::OutputEnd(Stream::Stderr));
+    old.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)));
+    old.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)));
     assert_eq!(old.until(100_000_000), [], "waits for ever");
     let mut main = Bench::started("idle@grace");
-    main.see(Seen::OutputEnd(Stream::Stdout));
-    main.see(Seen::OutputEnd(Stream::Stderr));
+    main.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)));
+    main.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)));
     assert_eq!(main.until(299_999), [], "a process that closed its streams is not killed within the grace");
     assert_eq!(deeds_until(&mut main, 300_000), words(&[(300_000, "TERM group")]));
 }
@@ -122,9 +126,12 @@ fn a_burst_gives_one_line_a_wake_up() {
     bench.out(&format!("one\n{RESULT}"));
     assert_eq!(bench.strategy.deadline(), Some(VTime(3_601_000)), "the result is in the reader's buffer, unseen");
     bench.until(4_070);
-    bench.see(Seen::Exited(0));
-    let ends = bench.see(Seen::OutputEnd(Stream::Stdout));
-    assert!(matches!(&ends[..], [Act::Settle(crate::Settled::Completed(text))] if text == "done"), "seen at the end");
+    bench.see(Seen::Process(ProcessSeen::Exited(0)));
+    let ends = bench.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)));
+    assert!(
+        matches!(&ends[..], [Act::Process(ProcessAct::Settle(crate::Settled::Completed(text)))] if text == "done"),
+        "seen at the end"
+    );
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn a_burst_and_a_held_pipe_hang_to_the_wall() {
     let mut bench = Bench::started("idle@grace");
     bench.out(&format!("one\n{RESULT}"));
     bench.until(1_000);
-    assert_eq!(bench.see(Seen::Exited(0)), []);
+    assert_eq!(bench.see(Seen::Process(ProcessSeen::Exited(0))), []);
     let deeds = deeds_until(&mut bench, 4_000_000);
     assert_eq!(deeds, words(&[(3_601_000, "TERM group"), (3_601_000, "stopped: wall")]));
 }
@@ -156,8 +163,8 @@ fn a_result_ends_the_reading_without_an_end_of_file() {
     let mut bench = Bench::started("idle@grace");
     bench.out(RESULT);
     bench.until(2_000);
-    let ends = bench.see(Seen::Exited(0));
-    assert!(matches!(&ends[..], [Act::Settle(crate::Settled::Completed(text))] if text == "done"));
+    let ends = bench.see(Seen::Process(ProcessSeen::Exited(0)));
+    assert!(matches!(&ends[..], [Act::Process(ProcessAct::Settle(crate::Settled::Completed(text)))] if text == "done"));
 }
 
 #[test]
@@ -184,7 +191,7 @@ fn the_bound_is_the_wall_and_what_follows_it() {
 fn a_second_start_does_not_begin_the_clocks_anew() {
     let mut bench = Bench::started("idle@f54b32f");
     bench.until(500_000);
-    bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() });
+    bench.see(Seen::Process(ProcessSeen::Started { session: String::new(), prompt: "go".to_owned() }));
     assert_eq!(deeds_until(&mut bench, 601_000), words(&[(601_000, "KILL")]));
 }
 
@@ -205,6 +212,6 @@ fn a_tick_that_comes_too_early_ends_nothing() {
 #[test]
 fn a_line_of_stderr_is_no_result() {
     let mut bench = Bench::started("idle@grace");
-    assert_eq!(bench.see(Seen::Output(Stream::Stderr, RESULT.into())), []);
+    assert_eq!(bench.see(Seen::Process(ProcessSeen::Output(Stream::Stderr, RESULT.into()))), []);
     assert_eq!(bench.strategy.deadline(), Some(VTime(3_601_000)), "the wall alone: it still reads");
 }

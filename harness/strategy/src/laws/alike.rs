@@ -14,7 +14,7 @@
 
 use super::letters::{self, Kind, Letter};
 use crate::testing::Bench;
-use crate::{Act, Seen};
+use crate::{Act, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen};
 use rehang_words::VTime;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -83,17 +83,21 @@ impl Play {
                 if self.looks == letter.kind() {
                     self.looks = None;
                 }
-                if matches!(seen, Seen::Started { .. }) {
+                if matches!(seen, Seen::Process(ProcessSeen::Started { .. })) {
                     self.begun = Some(now);
                 }
                 self.see(seen.clone())
             }
             Letter::Respond(which, status, body) => match self.landed(*which) {
-                Some(id) => self.see(Seen::Response { id, status: *status, body: dated(body, now, age).into() }),
+                Some(id) => self.see(Seen::Protocol(ProtocolSeen::Response {
+                    id,
+                    status: *status,
+                    body: dated(body, now, age).into(),
+                })),
                 None => Vec::new(),
             },
             Letter::Fail(which, why) => match self.landed(*which) {
-                Some(id) => self.see(Seen::Failed { id, why: (*why).to_owned() }),
+                Some(id) => self.see(Seen::Protocol(ProtocolSeen::Failed { id, why: (*why).to_owned() })),
                 None => Vec::new(),
             },
         };
@@ -114,19 +118,19 @@ impl Play {
     /// An act without what decides nothing: ids of requests, and times that are only printed.
     fn told(&mut self, act: Act) -> String {
         match act {
-            Act::Request { id, method, path, body, timeout } => {
+            Act::Protocol(ProtocolAct::Request { id, method, path, body, timeout }) => {
                 self.sent.push(id);
                 format!("request {method} {path} {body} {timeout:?}")
             }
-            Act::Cancel { id } => {
+            Act::Protocol(ProtocolAct::Cancel { id }) => {
                 let place = self.sent.iter().position(|sent| *sent == id);
                 self.sent.retain(|sent| *sent != id);
                 format!("cancel {place:?}")
             }
-            Act::CountChildren => self.looks_at(Kind::Children),
-            Act::FindPid => self.looks_at(Kind::Pid),
-            Act::LookAtWorker => self.looks_at(Kind::Worker),
-            Act::Look => self.looks_at(Kind::Processes),
+            Act::Protocol(ProtocolAct::CountChildren) => self.looks_at(Kind::Children),
+            Act::Protocol(ProtocolAct::FindPid) => self.looks_at(Kind::Pid),
+            Act::Protocol(ProtocolAct::LookAtWorker) => self.looks_at(Kind::Worker),
+            Act::Process(ProcessAct::Look) => self.looks_at(Kind::Processes),
             act if self.tells_times => format!("{act:?}"),
             act => without_times(&format!("{act:?}")),
         }

@@ -6,7 +6,7 @@
 use crate::companion::tests::fuzz::question;
 use crate::pawwork::REASONING;
 use crate::testing::looked;
-use crate::{Ask, Seen, Stream};
+use crate::{Ask, InsideSeen, ProcessSeen, ProtocolSeen, Seen, Stream};
 use rehang_evidence::Sure;
 use rehang_hangs::Signature;
 use rehang_words::Terminal;
@@ -59,10 +59,10 @@ impl Letter {
     pub fn kind(&self) -> Option<Kind> {
         match self {
             Letter::Respond(..) | Letter::Fail(..) => Some(Kind::Answer),
-            Letter::See(Seen::Children(_)) => Some(Kind::Children),
-            Letter::See(Seen::Pid(_)) => Some(Kind::Pid),
-            Letter::See(Seen::Worker(_)) => Some(Kind::Worker),
-            Letter::See(Seen::Looked(_)) => Some(Kind::Processes),
+            Letter::See(Seen::Protocol(ProtocolSeen::Children(_))) => Some(Kind::Children),
+            Letter::See(Seen::Protocol(ProtocolSeen::Pid(_))) => Some(Kind::Pid),
+            Letter::See(Seen::Protocol(ProtocolSeen::Worker(_))) => Some(Kind::Worker),
+            Letter::See(Seen::Process(ProcessSeen::Looked(_))) => Some(Kind::Processes),
             Letter::See(_) | Letter::Wait(_) | Letter::Due => None,
         }
     }
@@ -77,16 +77,18 @@ fn wait<const N: usize>(all: [u64; N]) -> Vec<Letter> {
 }
 
 fn started(session: &str, prompt: &str) -> Seen {
-    Seen::Started { session: session.to_owned(), prompt: prompt.to_owned() }
+    Seen::Process(ProcessSeen::Started { session: session.to_owned(), prompt: prompt.to_owned() })
 }
 
 /// Letters of the tool boundary, the ask layer and the model's stream.
 pub fn inside() -> Vec<Letter> {
-    let boot = |env: &[(&str, &str)], stdin_tty, run, listens| Seen::Boot {
-        env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-        stdin_tty,
-        run,
-        listens,
+    let boot = |env: &[(&str, &str)], stdin_tty, run, listens| {
+        Seen::Inside(InsideSeen::Boot {
+            env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            stdin_tty,
+            run,
+            listens,
+        })
     };
     let [session, other] = ["ses_1", "ses_2"].map(str::to_owned);
     let mut letters = see([
@@ -100,10 +102,13 @@ pub fn inside() -> Vec<Letter> {
         asked.question = id.to_owned();
         let session = if child { &other } else { &session }.clone();
         let ask = Ask { id: id.to_owned(), session, child, questions: vec![asked], permission: String::new() };
-        letters.extend(see([Seen::ToolAsks(ask.clone()), Seen::Pending(ask.clone())]));
+        letters.extend(see([
+            Seen::Inside(InsideSeen::ToolAsks(ask.clone())),
+            Seen::Inside(InsideSeen::Pending(ask.clone())),
+        ]));
         // The same id with another question, as a server that was restarted may give it.
         let changed = Ask { questions: vec![question(false), question(true)], ..ask };
-        letters.push(Letter::See(Seen::Pending(changed)));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::Pending(changed))));
     }
     let permission = Ask {
         id: "per_1".to_owned(),
@@ -112,21 +117,30 @@ pub fn inside() -> Vec<Letter> {
         questions: vec![],
         permission: "bash".to_owned(),
     };
-    letters.push(Letter::See(Seen::Pending(permission)));
+    letters.push(Letter::See(Seen::Inside(InsideSeen::Pending(permission))));
     for id in ["que_1", "que_2", "per_1"].map(str::to_owned) {
-        letters.push(Letter::See(Seen::Ended { id: id.clone() }));
-        letters.push(Letter::See(Seen::Closing { id: id.clone(), session: session.clone(), reason: "cancelled" }));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::Ended { id: id.clone() })));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::Closing {
+            id: id.clone(),
+            session: session.clone(),
+            reason: "cancelled",
+        })));
         for answers in [json!([["A"]]), json!([["A", "B"]]), json!([["A"], ["B"]]), json!([["C"]])] {
             let body = json!({ "messageID": "msg_1", "action": "submit", "answers": answers });
             let session = session.clone();
-            letters.push(Letter::See(Seen::Submitted { id: id.clone(), session, dismiss: false, body }));
+            letters.push(Letter::See(Seen::Inside(InsideSeen::Submitted {
+                id: id.clone(),
+                session,
+                dismiss: false,
+                body,
+            })));
         }
     }
     for session in [session, other] {
-        letters.push(Letter::See(Seen::StreamOpen { session: session.clone() }));
-        letters.push(Letter::See(Seen::StreamMoved { session: session.clone(), progress: true }));
-        letters.push(Letter::See(Seen::StreamMoved { session: session.clone(), progress: false }));
-        letters.push(Letter::See(Seen::StreamClosed { session }));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::StreamOpen { session: session.clone() })));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::StreamMoved { session: session.clone(), progress: true })));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::StreamMoved { session: session.clone(), progress: false })));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::StreamClosed { session })));
     }
     letters.extend(wait([1, 999, 1_000, 2_000, 3_000, 5_000, 29_000, 120_000]));
     letters
@@ -157,24 +171,24 @@ pub fn process() -> Vec<Letter> {
         "tick",
         "tock",
     ]));
-    let typed = |text: &str| Seen::Typed(format!("{text}\n").into_bytes());
+    let typed = |text: &str| Seen::Protocol(ProtocolSeen::Typed(format!("{text}\n").into_bytes()));
     letters.extend(see([
         typed(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}"#),
         typed(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t3"}]}}"#),
         typed(r#"{"type":"user","message":{"content":[{"type":"text","text":"hi"}]}}"#),
         typed(r#"{"type":"control_response"}"#),
-        Seen::Output(Stream::Stdout, b"{\"type\":\"result\",".to_vec()),
-        Seen::Output(Stream::Stdout, b"\"result\":\"late\"}\n".to_vec()),
-        Seen::Output(Stream::Stdout, b"a\nb\n".to_vec()),
-        Seen::Output(Stream::Stderr, b"warning\n".to_vec()),
-        Seen::OutputEnd(Stream::Stdout),
-        Seen::OutputEnd(Stream::Stderr),
-        Seen::Wrote(b"hi\n".to_vec()),
-        Seen::Exited(0),
-        Seen::Exited(-9),
-        Seen::Terminal(Terminal::Pipe),
-        Seen::Terminal(Terminal::Tty),
-        Seen::Terminal(Terminal::StdoutStopped),
+        Seen::Process(ProcessSeen::Output(Stream::Stdout, b"{\"type\":\"result\",".to_vec())),
+        Seen::Process(ProcessSeen::Output(Stream::Stdout, b"\"result\":\"late\"}\n".to_vec())),
+        Seen::Process(ProcessSeen::Output(Stream::Stdout, b"a\nb\n".to_vec())),
+        Seen::Process(ProcessSeen::Output(Stream::Stderr, b"warning\n".to_vec())),
+        Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)),
+        Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)),
+        Seen::Process(ProcessSeen::Wrote(b"hi\n".to_vec())),
+        Seen::Process(ProcessSeen::Exited(0)),
+        Seen::Process(ProcessSeen::Exited(-9)),
+        Seen::Process(ProcessSeen::Terminal(Terminal::Pipe)),
+        Seen::Process(ProcessSeen::Terminal(Terminal::Tty)),
+        Seen::Process(ProcessSeen::Terminal(Terminal::StdoutStopped)),
     ]));
     letters.extend(wait([1, 500, 1_000, 2_000, 9_000, 29_000, 60_000, 300_000, 18_000_000]));
     letters
@@ -201,19 +215,23 @@ pub fn claude() -> Vec<Letter> {
         r#"{"type":"result"}"#,
     ]));
     letters.extend(see([
-        Seen::Wrote(b"{\"type\":\"control_response\",\"response\":{\"request_id\":\"c1\"}}\n".to_vec()),
-        Seen::Wrote(b"{\"type\":\"control_response\",".to_vec()),
-        Seen::Wrote(b"\"response\":{\"request_id\":\"c2\"}}\n".to_vec()),
-        Seen::Output(Stream::Stdout, b"{\"type\":".to_vec()),
-        Seen::Output(Stream::Stdout, b"\"result\"}\n".to_vec()),
-        Seen::Exited(0),
+        Seen::Process(ProcessSeen::Wrote(
+            b"{\"type\":\"control_response\",\"response\":{\"request_id\":\"c1\"}}\n".to_vec(),
+        )),
+        Seen::Process(ProcessSeen::Wrote(b"{\"type\":\"control_response\",".to_vec())),
+        Seen::Process(ProcessSeen::Wrote(b"\"response\":{\"request_id\":\"c2\"}}\n".to_vec())),
+        Seen::Process(ProcessSeen::Output(Stream::Stdout, b"{\"type\":".to_vec())),
+        Seen::Process(ProcessSeen::Output(Stream::Stdout, b"\"result\"}\n".to_vec())),
+        Seen::Process(ProcessSeen::Exited(0)),
     ]));
     letters.extend(wait([1, 1_000, 3_999, 4_000, 30_000]));
     letters
 }
 
 fn lines(all: &[&str]) -> Vec<Letter> {
-    all.iter().map(|line| Letter::See(Seen::Output(Stream::Stdout, format!("{line}\n").into_bytes()))).collect()
+    all.iter()
+        .map(|line| Letter::See(Seen::Process(ProcessSeen::Output(Stream::Stdout, format!("{line}\n").into_bytes()))))
+        .collect()
 }
 
 /// Letters of opencode's events, lists and statuses.
@@ -224,7 +242,9 @@ pub fn server() -> Vec<Letter> {
         json!({"id": id, "sessionID": session, "tool": tool("call_1"),
                "questions": [{"question": "q", "options": [{"label": label}]}]})
     };
-    let event = |kind: &str, properties: Value| Seen::Event(json!({"type": kind, "properties": properties}).into());
+    let event = |kind: &str, properties: Value| {
+        Seen::Protocol(ProtocolSeen::Event(json!({"type": kind, "properties": properties}).into()))
+    };
     let part = |id: &str, status: &str| {
         let state = json!({"status": status});
         json!({"part": {"id": id, "sessionID": "ses_1", "messageID": "msg_1", "callID": "call_1", "tool": "question", "state": state}})
@@ -244,13 +264,13 @@ pub fn server() -> Vec<Letter> {
         event("message.part.updated", part("prt_1", "running")),
         event("message.part.updated", part("prt_1", "completed")),
         event("message.part.updated", part("prt_2", "running")),
-        Seen::Command("leave".to_owned()),
-        Seen::Command("come-back".to_owned()),
-        Seen::EventsCut,
-        Seen::Exited(0),
-        Seen::Children(Some(0)),
-        Seen::Children(Some(1)),
-        Seen::Children(None),
+        Seen::Protocol(ProtocolSeen::Command("leave".to_owned())),
+        Seen::Protocol(ProtocolSeen::Command("come-back".to_owned())),
+        Seen::Protocol(ProtocolSeen::EventsCut),
+        Seen::Process(ProcessSeen::Exited(0)),
+        Seen::Protocol(ProtocolSeen::Children(Some(0))),
+        Seen::Protocol(ProtocolSeen::Children(Some(1))),
+        Seen::Protocol(ProtocolSeen::Children(None)),
     ]));
     let message = |finish: &str, text: &str| {
         json!([{"info": {"id": "msg_1", "role": "assistant", "finish": finish, "time": {"created": 9, "completed": 1}},
@@ -284,19 +304,19 @@ pub fn server() -> Vec<Letter> {
 /// Letters of what the companion polls, counts and is told.
 pub fn companion() -> Vec<Letter> {
     let mut letters = see([started("ses_1", "go"), started("ses_2", "go"), started("ses_1", "stop")]);
-    let command = |command: &str| Seen::Command(command.to_owned());
+    let command = |command: &str| Seen::Protocol(ProtocolSeen::Command(command.to_owned()));
     letters.extend(see([
-        Seen::Pid(true),
-        Seen::Pid(true),
-        Seen::Pid(false),
-        Seen::Worker(true),
-        Seen::Worker(true),
-        Seen::Worker(false),
-        Seen::WorkerDied,
-        Seen::Children(Some(0)),
-        Seen::Children(Some(0)),
-        Seen::Children(Some(2)),
-        Seen::Children(None),
+        Seen::Protocol(ProtocolSeen::Pid(true)),
+        Seen::Protocol(ProtocolSeen::Pid(true)),
+        Seen::Protocol(ProtocolSeen::Pid(false)),
+        Seen::Protocol(ProtocolSeen::Worker(true)),
+        Seen::Protocol(ProtocolSeen::Worker(true)),
+        Seen::Protocol(ProtocolSeen::Worker(false)),
+        Seen::Protocol(ProtocolSeen::WorkerDied),
+        Seen::Protocol(ProtocolSeen::Children(Some(0))),
+        Seen::Protocol(ProtocolSeen::Children(Some(0))),
+        Seen::Protocol(ProtocolSeen::Children(Some(2))),
+        Seen::Protocol(ProtocolSeen::Children(None)),
         command("heal"),
         command("heal --dry-run"),
         command("status"),

@@ -10,8 +10,8 @@
 
 use super::alike::{Dice, Play};
 use super::letters::{self, Letter};
-use crate::Seen;
 use crate::testing::{ask, question};
+use crate::{InsideSeen, Seen};
 use expect_test::expect;
 use rehang_words::fnv;
 use serde_json::{Value, json};
@@ -45,7 +45,8 @@ impl Record {
         let acts = play.take(letter, play.age());
         writeln!(self.told, "{letter:?}").expect("a text");
         for (after, act) in &acts {
-            let kind = act.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+            let mut words = act.split(|c: char| !c.is_ascii_alphabetic());
+            let kind = words.find(|word| !matches!(*word, "Process" | "Protocol" | "Inside")).unwrap_or_default();
             *self.kinds.entry(kind.to_owned()).or_default() += 1;
             writeln!(self.told, "    {after} ms: {act}").expect("a text");
         }
@@ -282,19 +283,19 @@ fn a_version_inside_does_what_it_always_did() {
         "external-result(silent=9s, connect=3s)",
     ];
     expect![[r#"
-        auto-answer@r1: 7 states, 2172 AnswerTool, 2172 Report; 41abc425861e932e
-        auto-answer@r1(at=ask): 7 states, 4041 Reply, 4041 Report; 8f34e88c7e34df3e
-        auto-answer@r2: 7 states, 1902 AnswerTool, 1902 Report; 1459bd2d992169be
-        auto-answer@r2(at=ask): 7 states, 3980 Reply, 3980 Report; eee2b8abb09afd6b
-        auto-answer@r3: 8 states, 2626 AnswerTool, 2626 Report, 6545 StripEnv; 6015167edf89d26c
-        auto-answer@r3(at=ask): 8 states, 4029 Reply, 4029 Report, 6194 StripEnv; 39e6437aa499e7d1
-        not-offered(as=refused): 2 states, 2366 Report, 2366 Withhold; 15692c2e44bc3654
-        not-offered(as=withheld): 2 states, 2011 Report, 2011 Withhold; 9c1a4d428a20c499
-        guard-asks: 2 states, 2597 Report, 2597 Withhold; c85dec681de6fa23
-        blind-timeout(timeout=3s): 77 states, 3433 AbortStream, 3433 Report; ca3a3b4f2194ed4c
-        ledger@v0(silent=3s): 77 states, 458 AbortStream, 4097 Note, 4664 Publish, 458 Report, 3874 Verdict, 710 Withhold; 277c14333c20b374
-        ledger@v0(silent=9s, connect=120s): 123 states, 468 AbortStream, 638 Note, 4721 Publish, 468 Report, 5269 Verdict, 581 Withhold; d267f7b7b162d386
-        external-result(silent=9s, connect=3s): 197 states, 612 AbortStream, 3369 Note, 612 Report, 5176 Verdict; 488381b4365f14b1
+        auto-answer@r1: 7 states, 2172 AnswerTool, 2172 Report; 3e1740995eb429d8
+        auto-answer@r1(at=ask): 7 states, 4041 Reply, 4041 Report; 2f20ae8bfb9f60d1
+        auto-answer@r2: 7 states, 1902 AnswerTool, 1902 Report; a6d0ab93696b8f1e
+        auto-answer@r2(at=ask): 7 states, 3980 Reply, 3980 Report; 03799d3db48a76bb
+        auto-answer@r3: 8 states, 2626 AnswerTool, 2626 Report, 6545 StripEnv; 8f6140ee442667e1
+        auto-answer@r3(at=ask): 8 states, 4029 Reply, 4029 Report, 6194 StripEnv; 6083e8d839b7da9f
+        not-offered(as=refused): 2 states, 2366 Report, 2366 Withhold; c7e56672e5e72548
+        not-offered(as=withheld): 2 states, 2011 Report, 2011 Withhold; 3340d55fa9476c41
+        guard-asks: 2 states, 2597 Report, 2597 Withhold; 04f084bdfbefe99f
+        blind-timeout(timeout=3s): 77 states, 3433 AbortStream, 3433 Report; b1ade01ef59a1f3d
+        ledger@v0(silent=3s): 77 states, 458 AbortStream, 4097 Note, 4664 Publish, 458 Report, 3874 Verdict, 710 Withhold; c45420d615d7e72b
+        ledger@v0(silent=9s, connect=120s): 123 states, 468 AbortStream, 638 Note, 4721 Publish, 468 Report, 5269 Verdict, 581 Withhold; ce4e6ec2879efa9d
+        external-result(silent=9s, connect=3s): 197 states, 612 AbortStream, 3369 Note, 612 Report, 5176 Verdict; 6be6af59f8321dd4
     "#]].assert_eq(&lines(&specs, inside));
 }
 
@@ -314,17 +315,17 @@ fn a_version_beside_a_process_does_what_it_always_did() {
         "guard-process",
     ];
     expect![[r#"
-        none: 1 states; 646841dc582a0062
-        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; d9cd65baaecafd38
-        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; e033ad06b399a3fb
-        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; f74cc5c89dc4135c
-        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; cfb1b1d9ab94d6ce
-        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 9a3fef9338855c70
-        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; 18ab94f559e15dd2
-        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 9f5a3391264281c0
-        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; fa807d345508fe99
-        cli-manager: 423 states, 1216 Say, 1349 Write; aca454661783efaa
-        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; 4bab913d2f498df3
+        none: 1 states; 3c9e61990d699c34
+        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; 6bf7f71e8dee7e48
+        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; fb99b2bf5228bde2
+        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; 802ca22cb8f45c82
+        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; 521d90d614dd769f
+        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; d576c7a4fbf1dcef
+        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; ff75f7b69a7163bd
+        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 0d02d659f3e6644f
+        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; d05e33067af49f82
+        cli-manager: 423 states, 1216 Say, 1349 Write; a7e7e8ebbc8e18b0
+        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; b6fcba38b435a0dc
     "#]].assert_eq(&lines(&specs, letters::process));
 }
 
@@ -340,13 +341,13 @@ fn a_version_in_claudes_protocol_does_what_it_always_did() {
         "auto-approve@v2",
     ];
     expect![[r#"
-        pending-ask(policy=first, after=4s): 473 states, 1871 Report, 1871 Write; a0117118d74b3883
-        pending-ask(policy=deny, after=0ms): 348 states, 966 Report, 966 Write; b759ea93038eb0e4
-        pending-ask(policy=deny): 551 states, 860 Report, 860 Write; 02b708cb9f7d885a
-        pending-ask(policy=refuse, after=1s): 422 states, 1910 Report, 1910 Write; b1af67c567999881
-        pending-ask(policy=stop): 536 states, 1857 Kill, 1857 Report, 1857 Settle; c30b7b4cef68f8a6
-        auto-approve@v1: 32 states; a39f271c28afb5a2
-        auto-approve@v2: 29 states; 0087d2bd7f811f5f
+        pending-ask(policy=first, after=4s): 473 states, 1871 Report, 1871 Write; 691ee007a7dee8e4
+        pending-ask(policy=deny, after=0ms): 348 states, 966 Report, 966 Write; 8b77b825c9e2cbb6
+        pending-ask(policy=deny): 551 states, 860 Report, 860 Write; 80a4ea837944d45e
+        pending-ask(policy=refuse, after=1s): 422 states, 1910 Report, 1910 Write; 6995ac1476351995
+        pending-ask(policy=stop): 536 states, 1857 Kill, 1857 Report, 1857 Settle; 60c7434022a0efa0
+        auto-approve@v1: 32 states; fab1398e12603022
+        auto-approve@v2: 29 states; 4e651bbedddd86ef
     "#]]
     .assert_eq(&lines(&specs, letters::claude));
 }
@@ -361,15 +362,15 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         "pending-ask(policy=stop, after=2s)",
     ];
     expect![[r#"
-        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; 3d9884b0231fd72b
-        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; dad0c0e37cffa86b
-        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; 1d581dce5afd8484
-        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69283972b3bad261
-        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 8e097edd7c985f80
+        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; b6b5efcd3a1ad241
+        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 9aa98b0dbe224295
+        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; fede2146b05e0ba3
+        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; f24a8ffeb8930a57
+        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 63311b50426b7688
     "#]]
     .assert_eq(&lines(&specs, letters::server));
     expect![[r#"
-        recovery@430: 89 states, 182 Report, 21 Say, 10 cancel, 578 request; 66b8b325f237798b
+        recovery@430: 89 states, 182 Report, 21 Say, 10 cancel, 578 request; 555d71ebcacc0237
     "#]]
     .assert_eq(&lines(&["recovery@430"], of_questions));
 }
@@ -391,18 +392,18 @@ fn a_version_of_the_companion_does_what_it_always_did() {
         "monitor@pr5(max_polls=3)",
     ];
     expect![[r#"
-        watcher@pr2: 1039 states, 100 Report, 520 Settle, 271 cancel, 1463 request; a29bbf41237180e8
-        watcher@pr3(idle=12s, misses=2): 948 states, 214 Report, 514 Settle, 357 cancel, 369 looks, 1272 request; 02268cce195226e0
-        watcher@pr3: 3518 states, 191 Report, 513 Settle, 312 cancel, 374 looks, 2513 request; 6c8424baca0c027d
-        watcher@pr5(idle=12s): 1359 states, 215 Report, 38 Say, 507 Settle, 329 cancel, 459 looks, 1418 request; 336e07a055265a3c
-        watcher@pr5: 3534 states, 166 Report, 493 Settle, 299 cancel, 396 looks, 2522 request; 918e5c7c2d6f50aa
-        watcher@desc(idle=12s, prompt_timeout=5m): 663 states, 251 Report, 17 Say, 509 Settle, 374 cancel, 409 looks, 1139 request; 22d5aee11fc914e6
-        watcher@desc: 2435 states, 213 Report, 3 Say, 509 Settle, 325 cancel, 487 looks, 1929 request; 339c8e712d70f759
-        heal@pr3: 757 states, 203 Report, 1415 Say, 364 Settle, 179 cancel, 532 looks, 368 request; d0fb24cf6221b71a
-        heal@pr5: 718 states, 191 Report, 1627 Say, 346 Settle, 175 cancel, 517 looks, 349 request; 3b050935a72ecd17
-        heal@pr5(worker=watcher): 3271 states, 96 Report, 1315 Say, 336 Settle, 189 cancel, 755 looks, 1718 request; 842224344152b1f7
-        monitor@pr3(heartbeat=2, worker=watcher): 3511 states, 138 Report, 7966 Say, 326 Settle, 204 cancel, 1283 looks, 2018 request; 4000d476fc171701
-        monitor@pr5(max_polls=3): 1153 states, 261 Report, 2355 Say, 381 Settle, 195 cancel, 987 looks, 896 request; 3d4ad79bf1dcd666
+        watcher@pr2: 1039 states, 100 Report, 520 Settle, 271 cancel, 1463 request; dab1ced83ad2fefb
+        watcher@pr3(idle=12s, misses=2): 948 states, 214 Report, 514 Settle, 357 cancel, 369 looks, 1272 request; 89efc213efcc73c7
+        watcher@pr3: 3518 states, 191 Report, 513 Settle, 312 cancel, 374 looks, 2513 request; 21052a97a75e6b7d
+        watcher@pr5(idle=12s): 1359 states, 215 Report, 38 Say, 507 Settle, 329 cancel, 459 looks, 1418 request; c3fdada394b6253d
+        watcher@pr5: 3534 states, 166 Report, 493 Settle, 299 cancel, 396 looks, 2522 request; ec492cd5681893cb
+        watcher@desc(idle=12s, prompt_timeout=5m): 663 states, 251 Report, 17 Say, 509 Settle, 374 cancel, 409 looks, 1139 request; 232a505d145eca2d
+        watcher@desc: 2435 states, 213 Report, 3 Say, 509 Settle, 325 cancel, 487 looks, 1929 request; 53656233c11fed7e
+        heal@pr3: 757 states, 203 Report, 1415 Say, 364 Settle, 179 cancel, 532 looks, 368 request; 19ded020b1129610
+        heal@pr5: 718 states, 191 Report, 1627 Say, 346 Settle, 175 cancel, 517 looks, 349 request; 5f72fe35ef096ace
+        heal@pr5(worker=watcher): 3271 states, 96 Report, 1315 Say, 336 Settle, 189 cancel, 755 looks, 1718 request; 37610209f090013c
+        monitor@pr3(heartbeat=2, worker=watcher): 3511 states, 138 Report, 7966 Say, 326 Settle, 204 cancel, 1283 looks, 2018 request; de9ce28cd18426f4
+        monitor@pr5(max_polls=3): 1153 states, 261 Report, 2355 Say, 381 Settle, 195 cancel, 987 looks, 896 request; fdcb95ab52951098
     "#]].assert_eq(&lines(&specs, letters::companion));
 }
 
@@ -424,7 +425,12 @@ fn inside() -> Vec<Letter> {
     let mut letters = letters::inside();
     for (env, at) in boots.into_iter().zip(0..) {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        letters.push(Letter::See(Seen::Boot { env, stdin_tty: at % 3 == 0, run: at % 2 == 0, listens: at % 2 == 1 }));
+        letters.push(Letter::See(Seen::Inside(InsideSeen::Boot {
+            env,
+            stdin_tty: at % 3 == 0,
+            run: at % 2 == 0,
+            listens: at % 2 == 1,
+        })));
     }
     let questions = [
         question("Go on?", &[("Yes", ""), ("Profile only", ""), ("Skip", "or cancel")]),
@@ -433,7 +439,10 @@ fn inside() -> Vec<Letter> {
     ];
     for asked in [&questions[..1], &questions[1..2], &questions[2..], &questions[..]] {
         let asked = ask(asked.to_vec());
-        letters.extend([Letter::See(Seen::ToolAsks(asked.clone())), Letter::See(Seen::Pending(asked))]);
+        letters.extend([
+            Letter::See(Seen::Inside(InsideSeen::ToolAsks(asked.clone()))),
+            Letter::See(Seen::Inside(InsideSeen::Pending(asked))),
+        ]);
     }
     letters
 }

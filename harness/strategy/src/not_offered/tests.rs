@@ -1,11 +1,11 @@
 use crate::testing::{Bench, ask, question};
-use crate::{Act, Ask, Seen};
+use crate::{Act, Ask, InsideAct, InsideSeen, Seen};
 
 fn withheld(spec: &str, run: bool, child: bool) -> Option<String> {
     let mut bench = Bench::of(spec);
-    bench.see(Seen::Boot { env: Vec::new(), stdin_tty: false, run, listens: false });
-    let acts = bench.see(Seen::ToolAsks(Ask { child, ..ask(vec![question("q", &[])]) }));
-    acts.into_iter().find_map(|act| if let Act::Withhold { text } = act { Some(text) } else { None })
+    bench.see(Seen::Inside(InsideSeen::Boot { env: Vec::new(), stdin_tty: false, run, listens: false }));
+    let acts = bench.see(Seen::Inside(InsideSeen::ToolAsks(Ask { child, ..ask(vec![question("q", &[])]) })));
+    acts.into_iter().find_map(|act| if let Act::Inside(InsideAct::Withhold { text }) = act { Some(text) } else { None })
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::REASONING;
 use crate::canon::option;
-use crate::{Act, Seen};
+use crate::{Act, InsideAct, InsideSeen, Seen};
 use rehang_words::{Canon, Policy, Span, VTime};
 use std::collections::BTreeMap;
 
@@ -44,25 +44,25 @@ impl StreamClock {
     /// Processes what is seen of the streams; at a tick, `is_asked` says whether a person is asked in a session.
     pub(super) fn on(&mut self, now: VTime, seen: &Seen, is_asked: impl Fn(&str) -> bool, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Boot { env, .. } => {
+            Seen::Inside(InsideSeen::Boot { env, .. }) => {
                 let reasons = env.iter().any(|(name, value)| name == REASONING && value == "1");
                 if reasons && self.connect.is_some() {
                     self.connect = Some(CONNECT_REASONING);
                     self.reasons = true;
                 }
             }
-            Seen::StreamOpen { session } => {
+            Seen::Inside(InsideSeen::StreamOpen { session }) => {
                 let due = now + self.connect.unwrap_or(self.silent);
                 self.timers.insert(session.clone(), Timer { due, connecting: self.connect.is_some() });
             }
-            Seen::StreamMoved { session, progress } => {
+            Seen::Inside(InsideSeen::StreamMoved { session, progress }) => {
                 if let Some(timer) = self.timers.get_mut(session)
                     && (*progress || !timer.connecting)
                 {
                     *timer = Timer { due: now + self.silent, connecting: false };
                 }
             }
-            Seen::StreamClosed { session } => drop(self.timers.remove(session)),
+            Seen::Inside(InsideSeen::StreamClosed { session }) => drop(self.timers.remove(session)),
             Seen::Tick => self.fire(now, is_asked, acts),
             _ => {}
         }
@@ -98,7 +98,7 @@ impl StreamClock {
             let limit = if timer.connecting { connect } else { silent };
             if is_asked(session) {
                 timer.due = now + limit;
-                acts.push(Act::Note("re-arm"));
+                acts.push(Act::Inside(InsideAct::Note("re-arm")));
                 return true;
             }
             acts.extend(aborts(session, timer.connecting, reasons, limit));
@@ -127,5 +127,5 @@ fn aborts(session: &str, connecting: bool, reasons: bool, limit: Span) -> [Act; 
         ..Policy::default()
     };
     let session = session.to_owned();
-    [Act::Report(policy), Act::AbortStream { session, fail: connecting, text, reject_asks: true }]
+    [Act::Report(policy), Act::Inside(InsideAct::AbortStream { session, fail: connecting, text, reject_asks: true })]
 }

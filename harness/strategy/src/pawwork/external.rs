@@ -5,7 +5,7 @@
 
 use super::clock::StreamClock;
 use super::reply;
-use crate::{Act, Facts, Seen, Strategy, Then, canon};
+use crate::{Act, Facts, InsideAct, InsideSeen, Seen, Strategy, Then, canon};
 use rehang_words::Question;
 use rehang_words::{Canon, Span, VTime};
 use serde_json::{Value, json};
@@ -70,15 +70,17 @@ impl Strategy for ExternalResult {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         self.calls.retain(|call| call.gone.is_none_or(|gone| now < gone));
         match seen {
-            Seen::Pending(ask) if !ask.questions.is_empty() && self.calls.iter().all(|call| call.id != ask.id) => {
+            Seen::Inside(InsideSeen::Pending(ask))
+                if !ask.questions.is_empty() && self.calls.iter().all(|call| call.id != ask.id) =>
+            {
                 let (id, session) = (ask.id.clone(), ask.session.clone());
                 self.calls.push(Call { id, session, questions: ask.questions.clone(), gone: None });
             }
             // Before anything else of an abort: a response that races with it finds the tombstone.
-            Seen::Closing { id, .. } | Seen::Ended { id } => self.bury(now, id),
-            Seen::Submitted { id, session, dismiss, body } => {
+            Seen::Inside(InsideSeen::Closing { id, .. }) | Seen::Inside(InsideSeen::Ended { id }) => self.bury(now, id),
+            Seen::Inside(InsideSeen::Submitted { id, session, dismiss, body }) => {
                 let (status, body, then) = self.respond(now, session, id, *dismiss, body);
-                acts.push(Act::Verdict { id: id.clone(), status, body, then });
+                acts.push(Act::Inside(InsideAct::Verdict { id: id.clone(), status, body, then }));
             }
             _ => {}
         }

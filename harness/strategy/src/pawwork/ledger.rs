@@ -5,7 +5,7 @@
 
 use super::clock::StreamClock;
 use super::reply;
-use crate::{Act, Ask, Facts, Seen, Strategy, Then, canon};
+use crate::{Act, Ask, Facts, InsideAct, InsideSeen, Seen, Strategy, Then, canon};
 use rehang_words::Question;
 use rehang_words::{Canon, Span, VTime};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl Ledger {
                 now
             }
         };
-        acts.push(Act::Publish(json!({
+        acts.push(Act::Inside(InsideAct::Publish(json!({
             "type": "session.blocker.upserted",
             "properties": {
                 "kind": "question",
@@ -53,13 +53,13 @@ impl Ledger {
                 "armedAt": armed,
                 "updatedAt": now,
             },
-        })));
+        }))));
     }
 
     fn remove(&mut self, id: &str, reason: &str, acts: &mut Vec<Act>) {
         let Some(at) = self.entries.iter().position(|entry| entry.id == id) else { return };
         let entry = self.entries.remove(at);
-        acts.push(Act::Publish(json!({
+        acts.push(Act::Inside(InsideAct::Publish(json!({
             "type": "session.blocker.removed",
             "properties": {
                 "kind": "question",
@@ -67,7 +67,7 @@ impl Ledger {
                 "requestID": entry.id,
                 "reason": reason,
             },
-        })));
+        }))));
     }
 
     /// Defect: a reply that does not fit destroys the question, and the user cannot try again.
@@ -89,14 +89,14 @@ impl Ledger {
 impl Strategy for Ledger {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::ToolAsks(ask) => {
-                acts.extend(reply::unaskable(&ask.questions).map(|text| Act::Withhold { text }));
+            Seen::Inside(InsideSeen::ToolAsks(ask)) => {
+                acts.extend(reply::unaskable(&ask.questions).map(|text| Act::Inside(InsideAct::Withhold { text })));
             }
-            Seen::Pending(ask) if !ask.questions.is_empty() => self.upsert(now, ask, acts),
-            Seen::Closing { id, reason, .. } => self.remove(id, reason, acts),
-            Seen::Submitted { id, dismiss, body, .. } => {
+            Seen::Inside(InsideSeen::Pending(ask)) if !ask.questions.is_empty() => self.upsert(now, ask, acts),
+            Seen::Inside(InsideSeen::Closing { id, reason, .. }) => self.remove(id, reason, acts),
+            Seen::Inside(InsideSeen::Submitted { id, dismiss, body, .. }) => {
                 let (status, body, then) = self.decide(id, *dismiss, body);
-                acts.push(Act::Verdict { id: id.clone(), status, body, then });
+                acts.push(Act::Inside(InsideAct::Verdict { id: id.clone(), status, body, then }));
             }
             _ => {}
         }

@@ -17,7 +17,7 @@
 //! have ended too, or when the stream was aborted. Each session has at most one stream.
 //! A reasoning model (`Pawwork::reasoning`) is told by a variable in `Boot`'s environment: [`REASONING`]` = "1"`.
 //!
-//! **`Act::AbortStream { fail, text, reject_asks: true }`** is what the abort signal does: the stream's
+//! **`InsideAct::AbortStream { fail, text, reject_asks: true }`** is what the abort signal does: the stream's
 //! connection is closed, running tools of that session are aborted, bash and child sessions among them,
 //! and open asks of that session and of the child sessions below end as `cancelled`. With `fail: false` the
 //! stream drains as a success (the turn ends as if the model had stopped); with `fail: true` the assistant

@@ -3,7 +3,7 @@
 //! Invariant: the clock is edge-triggered and fires once each time it is armed; it halts only what it has looked at
 //! again. #756: the halt is a hard abort, so the clock that was to save a lost question killed it.
 
-use crate::{Act, Facts, Seen, Strategy};
+use crate::{Act, Facts, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Strategy};
 use rehang_wire::opencode::{Ask, Route, Status, kind};
 use rehang_words::{Canon, Policy, Span, VTime};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const HEAL_DELAY: Span = Span::ms(3_000);
 /// How often a list that fails is asked for again (MAX_RETRIES).
 pub const MAX_RETRIES: u32 = 3;
-/// What the front end is told when its user leaves the session ([`Seen::Command`]).
+/// What the front end is told when its user leaves the session ([`ProtocolSeen::Command`]).
 pub const LEAVES: &str = "leave";
 /// What the front end is told when its user comes back to the session.
 pub const COMES_BACK: &str = "come-back";
@@ -110,7 +110,13 @@ impl Recovery {
 
     fn request(&mut self, (method, path): (&'static str, String), acts: &mut Vec<Act>) -> u32 {
         self.next_id = self.next_id.wrapping_add(1);
-        acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: None });
+        acts.push(Act::Protocol(ProtocolAct::Request {
+            id: self.next_id,
+            method,
+            path,
+            body: Value::Null,
+            timeout: None,
+        }));
         self.next_id
     }
 
@@ -161,7 +167,7 @@ impl Recovery {
         if missing {
             self.clock = Clock::Armed(now + HEAL_DELAY, 0);
         } else if let Clock::Lists(id, _) = before {
-            acts.push(Act::Cancel { id });
+            acts.push(Act::Protocol(ProtocolAct::Cancel { id }));
         }
     }
 }
@@ -173,9 +179,13 @@ fn tool_of(value: &Value) -> Option<Tool> {
 impl Strategy for Recovery {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match (seen, &self.clock) {
-            (Seen::Started { session, .. }, _) if self.session.is_empty() => session.clone_into(&mut self.session),
-            (Seen::Event(event), _) => self.event(event),
-            (Seen::Command(word), _) => self.away = word == LEAVES || (self.away && word != COMES_BACK),
+            (Seen::Process(ProcessSeen::Started { session, .. }), _) if self.session.is_empty() => {
+                session.clone_into(&mut self.session)
+            }
+            (Seen::Protocol(ProtocolSeen::Event(event)), _) => self.event(event),
+            (Seen::Protocol(ProtocolSeen::Command(word)), _) => {
+                self.away = word == LEAVES || (self.away && word != COMES_BACK)
+            }
             (Seen::Tick, &Clock::Armed(at, retries)) if now >= at => {
                 self.clock = Clock::Fired;
                 if self.busy {
@@ -183,19 +193,21 @@ impl Strategy for Recovery {
                     self.clock = Clock::Lists(id, retries);
                 }
             }
-            (Seen::Response { id, status, body }, &Clock::Lists(own, retries)) if *id == own => {
+            (Seen::Protocol(ProtocolSeen::Response { id, status, body }), &Clock::Lists(own, retries))
+                if *id == own =>
+            {
                 self.listed(now, retries, *status, body, acts);
             }
-            (Seen::Failed { id, .. }, &Clock::Lists(own, retries)) if *id == own => {
+            (Seen::Protocol(ProtocolSeen::Failed { id, .. }), &Clock::Lists(own, retries)) if *id == own => {
                 self.list_failed(now, retries, acts);
             }
-            (Seen::Response { id, status, .. }, &Clock::Halts(own)) if *id == own => {
+            (Seen::Protocol(ProtocolSeen::Response { id, status, .. }), &Clock::Halts(own)) if *id == own => {
                 self.clock = Clock::Fired;
                 if !(200..300).contains(status) {
                     acts.push(Act::Say(format!("warning: recovery could not halt the session: status {status}")));
                 }
             }
-            (Seen::Failed { id, why }, &Clock::Halts(own)) if *id == own => {
+            (Seen::Protocol(ProtocolSeen::Failed { id, why }), &Clock::Halts(own)) if *id == own => {
                 self.clock = Clock::Fired;
                 acts.push(Act::Say(format!("warning: recovery could not halt the session: {why}")));
             }

@@ -2,7 +2,7 @@
 
 use crate::companion::tests::fuzz::{self, question};
 use crate::testing::Patience;
-use crate::{Act, Ask, Seen, Strategy, Then};
+use crate::{Act, Ask, InsideAct, InsideSeen, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Strategy, Then};
 use rehang_words::VTime;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ impl Bench {
 
     fn aborts(&self) -> Vec<(u64, String, bool)> {
         let aborts = self.acts.iter().filter_map(|(t, act)| match act {
-            Act::AbortStream { session, fail, .. } => Some((*t, session.clone(), *fail)),
+            Act::Inside(InsideAct::AbortStream { session, fail, .. }) => Some((*t, session.clone(), *fail)),
             _ => None,
         });
         aborts.collect()
@@ -48,7 +48,7 @@ impl Bench {
 
     fn requests(&self) -> Vec<(u64, &'static str, String)> {
         let requests = self.acts.iter().filter_map(|(t, act)| match act {
-            Act::Request { method, path, .. } => Some((*t, *method, path.clone())),
+            Act::Protocol(ProtocolAct::Request { method, path, .. }) => Some((*t, *method, path.clone())),
             _ => None,
         });
         requests.collect()
@@ -56,30 +56,36 @@ impl Bench {
 }
 
 fn open() -> Seen {
-    Seen::StreamOpen { session: "ses_1".to_owned() }
+    Seen::Inside(InsideSeen::StreamOpen { session: "ses_1".to_owned() })
 }
 
 fn moved(progress: bool) -> Seen {
-    Seen::StreamMoved { session: "ses_1".to_owned(), progress }
+    Seen::Inside(InsideSeen::StreamMoved { session: "ses_1".to_owned(), progress })
 }
 
 fn pending(id: &str, session: &str) -> Seen {
     let (id, session) = (id.to_owned(), session.to_owned());
-    Seen::Pending(Ask { id, session, child: false, questions: vec![question(false)], permission: String::new() })
+    Seen::Inside(InsideSeen::Pending(Ask {
+        id,
+        session,
+        child: false,
+        questions: vec![question(false)],
+        permission: String::new(),
+    }))
 }
 
 fn closing(id: &str, reason: &'static str) -> Seen {
-    Seen::Closing { id: id.to_owned(), session: "ses_1".to_owned(), reason }
+    Seen::Inside(InsideSeen::Closing { id: id.to_owned(), session: "ses_1".to_owned(), reason })
 }
 
 fn submit(id: &str, body: Value) -> Seen {
     let dismiss = body["action"] == "dismiss";
-    Seen::Submitted { id: id.to_owned(), session: "ses_1".to_owned(), dismiss, body }
+    Seen::Inside(InsideSeen::Submitted { id: id.to_owned(), session: "ses_1".to_owned(), dismiss, body })
 }
 
 fn verdict(acts: Vec<Act>) -> (u16, Then) {
     match acts.as_slice() {
-        [Act::Verdict { status, then, .. }] => (*status, then.clone()),
+        [Act::Inside(InsideAct::Verdict { status, then, .. })] => (*status, then.clone()),
         other => panic!("no verdict: {other:?}"),
     }
 }
@@ -102,7 +108,8 @@ fn an_awaiting_question_arms_the_clock_again_and_never_ends_it() {
         bench.see(1_000, moved(true));
         bench.see(1_000, pending("que_1", "ses_1"));
         bench.see(1_900_000, closing("que_1", "replied"));
-        let notes = bench.acts.iter().filter(|(_, act)| *act == Act::Note("re-arm")).map(|(t, _)| *t);
+        let notes =
+            bench.acts.iter().filter(|(_, act)| *act == Act::Inside(InsideAct::Note("re-arm"))).map(|(t, _)| *t);
         assert_eq!(notes.collect::<Vec<_>>(), [601_000, 1_201_000, 1_801_000], "{spec}");
         assert!(bench.aborts().is_empty());
         // 5.7: what is left of the period after the reply may be short; the tool's result starts a new one.
@@ -128,7 +135,10 @@ fn a_permission_does_not_pause_it_either() {
     let mut bench = Bench::new("ledger@v0");
     bench.see(0, open());
     let (id, session, permission) = ("per_1".to_owned(), "ses_1".to_owned(), "bash".to_owned());
-    let acts = bench.see(1_000, Seen::Pending(Ask { id, session, child: false, questions: vec![], permission }));
+    let acts = bench.see(
+        1_000,
+        Seen::Inside(InsideSeen::Pending(Ask { id, session, child: false, questions: vec![], permission })),
+    );
     assert!(acts.is_empty());
     bench.until(700_000);
     assert_eq!(bench.aborts().len(), 1);
@@ -141,12 +151,12 @@ fn first_progress_has_its_own_limit_which_fails_the_turn() {
     bench.see(29_000, moved(false));
     bench.until(60_000);
     assert_eq!(bench.aborts(), [(30_000, "ses_1".to_owned(), true)]);
-    assert!(bench.acts.iter().any(|(_, act)| matches!(act, Act::AbortStream { text, .. }
+    assert!(bench.acts.iter().any(|(_, act)| matches!(act, Act::Inside(InsideAct::AbortStream { text, .. })
         if text == "LLM stream connection timed out after 30000ms without provider progress")));
 
     let mut bench = Bench::new("external-result");
     let env = vec![(super::REASONING.to_owned(), "1".to_owned())];
-    bench.see(0, Seen::Boot { env, stdin_tty: false, run: false, listens: true });
+    bench.see(0, Seen::Inside(InsideSeen::Boot { env, stdin_tty: false, run: false, listens: true }));
     bench.see(0, open());
     bench.see(119_999, moved(true));
     bench.until(719_998);
@@ -169,7 +179,7 @@ fn the_connect_limit_waits_for_a_question_and_fires_after_its_answer() {
 fn a_stream_that_ended_has_no_clock() {
     let mut bench = Bench::new("ledger@v0");
     bench.see(0, open());
-    bench.see(1_000, Seen::StreamClosed { session: "ses_1".to_owned() });
+    bench.see(1_000, Seen::Inside(InsideSeen::StreamClosed { session: "ses_1".to_owned() }));
     assert_eq!(bench.strategy.deadline(), None);
 }
 
@@ -177,7 +187,7 @@ fn a_stream_that_ended_has_no_clock() {
 fn a_blocker_is_published_when_it_comes_and_once_when_it_goes() {
     let mut bench = Bench::new("ledger@v0");
     let published = |acts: Vec<Act>| match acts.as_slice() {
-        [Act::Publish(event)] => event.clone(),
+        [Act::Inside(InsideAct::Publish(event))] => event.clone(),
         other => panic!("{other:?}"),
     };
     let up = published(bench.see(7, pending("que_1", "ses_1")));
@@ -219,7 +229,7 @@ fn external_results_keep_what_does_not_fit() {
     let mut bench = Bench::new("external-result");
     bench.see(0, pending("call_1", "ses_1"));
     let mut respond = |now, id: &str, body: Value| match bench.see(now, submit(id, body)).pop() {
-        Some(Act::Verdict { status, body, then, .. }) => {
+        Some(Act::Inside(InsideAct::Verdict { status, body, then, .. })) => {
             (status, body["error"].as_str().unwrap_or("").to_owned(), then)
         }
         other => panic!("{other:?}"),
@@ -249,7 +259,16 @@ fn a_permission_is_no_external_result_and_a_call_is_kept_as_it_was_first() {
     let body = || json!({"messageID": "msg_1", "callID": "call_1", "action": "dismiss"});
     let mut bench = Bench::new("external-result");
     let (id, session) = ("call_1".to_owned(), "ses_1".to_owned());
-    bench.see(0, Seen::Pending(Ask { id, session, child: false, questions: vec![], permission: "bash".to_owned() }));
+    bench.see(
+        0,
+        Seen::Inside(InsideSeen::Pending(Ask {
+            id,
+            session,
+            child: false,
+            questions: vec![],
+            permission: "bash".to_owned(),
+        })),
+    );
     assert_eq!(verdict(bench.see(1, submit("call_1", body()))).0, 404);
     bench.see(2, pending("call_1", "ses_1"));
     assert_eq!(verdict(bench.see(3, submit("call_1", body()))), (200, Then::Dismiss));
@@ -276,7 +295,10 @@ fn a_question_beyond_the_limits_is_refused_at_the_tool() {
         change(&mut asked);
         let (id, session) = ("call_1".to_owned(), "ses_1".to_owned());
         let ask = Ask { id, session, child: false, questions: vec![asked], permission: String::new() };
-        matches!(Bench::new("ledger@v0").see(0, Seen::ToolAsks(ask)).as_slice(), [Act::Withhold { .. }])
+        matches!(
+            Bench::new("ledger@v0").see(0, Seen::Inside(InsideSeen::ToolAsks(ask))).as_slice(),
+            [Act::Inside(InsideAct::Withhold { .. })]
+        )
     };
     assert!(!refused(|_| ()));
     assert!(refused(|q| q.options[1].label = " A ".to_owned()));
@@ -290,17 +312,17 @@ mod recovery {
     use super::*;
 
     fn part(status: &str) -> Seen {
-        Seen::Event(
+        Seen::Protocol(ProtocolSeen::Event(
             json!({"type": "message.part.updated", "properties": {"part": {
             "id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "callID": "call_1", "type": "tool",
             "tool": "question", "state": {"status": status}}}})
             .into(),
-        )
+        ))
     }
 
     fn status(kind: &str) -> Seen {
         let properties = json!({"sessionID": "ses_1", "status": {"type": kind}});
-        Seen::Event(json!({"type": "session.status", "properties": properties}).into())
+        Seen::Protocol(ProtocolSeen::Event(json!({"type": "session.status", "properties": properties}).into()))
     }
 
     fn asked(call: &str) -> Value {
@@ -308,13 +330,13 @@ mod recovery {
     }
 
     fn listed(id: u32, list: Value) -> Seen {
-        Seen::Response { id, status: 200, body: list.into() }
+        Seen::Protocol(ProtocolSeen::Response { id, status: 200, body: list.into() })
     }
 
     /// A question that has been running since 1,000 ms, and of which no event told.
     fn missing() -> Bench {
         let mut bench = Bench::new("recovery@430");
-        bench.see(0, Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+        bench.see(0, Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }));
         bench.see(0, status("busy"));
         bench.see(1_000, part("running"));
         bench
@@ -363,8 +385,10 @@ mod recovery {
             let mut bench = missing();
             for n in 1..=failures {
                 bench.until(1_000 + 3_000 * u64::from(n));
-                bench
-                    .see(1_000 + 3_000 * u64::from(n), Seen::Response { id: n, status: 500, body: Value::Null.into() });
+                bench.see(
+                    1_000 + 3_000 * u64::from(n),
+                    Seen::Protocol(ProtocolSeen::Response { id: n, status: 500, body: Value::Null.into() }),
+                );
             }
             if failures == 3 {
                 bench.until(13_000);
@@ -377,11 +401,19 @@ mod recovery {
     #[test]
     fn leaving_cancels_and_coming_back_arms_anew() {
         let mut bench = missing();
-        bench.see(3_999, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")}).into()));
+        bench.see(
+            3_999,
+            Seen::Protocol(ProtocolSeen::Event(
+                json!({"type": "question.asked", "properties": asked("call_1")}).into(),
+            )),
+        );
         bench.until(60_000);
         assert!(bench.requests().is_empty());
         let replied = json!({"sessionID": "ses_1", "requestID": "que_1"});
-        bench.see(60_000, Seen::Event(json!({"type": "question.replied", "properties": replied}).into()));
+        bench.see(
+            60_000,
+            Seen::Protocol(ProtocolSeen::Event(json!({"type": "question.replied", "properties": replied}).into())),
+        );
         assert_eq!(bench.strategy.deadline(), Some(VTime(63_000)));
         bench.see(61_000, part("completed"));
         assert_eq!(bench.strategy.deadline(), None);
@@ -390,10 +422,10 @@ mod recovery {
     #[test]
     fn whoever_navigates_away_takes_the_clock_along_and_its_retries() {
         let mut bench = missing();
-        bench.see(2_000, Seen::Command("leave".to_owned()));
+        bench.see(2_000, Seen::Protocol(ProtocolSeen::Command("leave".to_owned())));
         bench.until(60_000);
         assert_eq!(bench.requests(), [], "nobody looks at a session that is not on the screen");
-        bench.see(60_000, Seen::Command("come-back".to_owned()));
+        bench.see(60_000, Seen::Protocol(ProtocolSeen::Command("come-back".to_owned())));
         bench.until(62_999);
         assert_eq!(bench.requests(), []);
         bench.until(63_000);
@@ -404,9 +436,13 @@ mod recovery {
     fn an_event_during_the_look_makes_it_void() {
         let mut bench = missing();
         bench.until(4_000);
-        let acts =
-            bench.see(4_001, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")}).into()));
-        assert_eq!(acts, [Act::Cancel { id: 1 }]);
+        let acts = bench.see(
+            4_001,
+            Seen::Protocol(ProtocolSeen::Event(
+                json!({"type": "question.asked", "properties": asked("call_1")}).into(),
+            )),
+        );
+        assert_eq!(acts, [Act::Protocol(ProtocolAct::Cancel { id: 1 })]);
         bench.see(4_002, listed(1, json!([])));
         assert!(halts(&bench).is_empty());
     }
@@ -426,7 +462,7 @@ mod recovery {
         let mut bench = missing();
         bench.until(4_000);
         bench.see(4_001, listed(1, json!([])));
-        let acts = bench.see(4_002, Seen::Failed { id: 2, why: "closed".to_owned() });
+        let acts = bench.see(4_002, Seen::Protocol(ProtocolSeen::Failed { id: 2, why: "closed".to_owned() }));
         assert!(matches!(acts.as_slice(), [Act::Say(text)] if text.contains("could not halt")));
         bench.until(90_000);
         assert_eq!(halts(&bench), [4_001]);

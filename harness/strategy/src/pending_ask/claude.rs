@@ -5,7 +5,7 @@
 
 use super::{OPEN_MAX, Open, Rule, Ruling};
 use crate::lines::{Lines, blocks, text};
-use crate::{Act, Seen, Settled, Stream, Whom};
+use crate::{Act, ProcessAct, ProcessSeen, ProtocolAct, Seen, Settled, Stream, Whom};
 use rehang_words::{Canon, VTime};
 use rehang_words::{Choice, Question};
 use serde_json::{Map, Value, json};
@@ -28,18 +28,18 @@ struct Request {
 impl Claude {
     pub(super) fn on(&mut self, rule: &Rule, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Output(Stream::Stdout, bytes) => {
+            Seen::Process(ProcessSeen::Output(Stream::Stdout, bytes)) => {
                 for message in self.out.take(bytes) {
                     self.message(now, &message);
                 }
             }
-            Seen::Wrote(bytes) => {
+            Seen::Process(ProcessSeen::Wrote(bytes)) => {
                 for message in self.others.take(bytes) {
                     let id = text(&message["response"], "request_id");
                     self.open.retain(|request| request.open.id != id);
                 }
             }
-            Seen::Exited(_) => self.open.clear(),
+            Seen::Process(ProcessSeen::Exited(_)) => self.open.clear(),
             Seen::Tick => self.reply(rule, now, acts),
             _ => {}
         }
@@ -106,14 +106,14 @@ impl Claude {
                     json!({ "behavior": "allow", "updatedInput": with_answers(request, &answers) })
                 }
                 Ruling::Stop(why) => {
-                    acts.push(Act::Kill { sig: "TERM", whom: Whom::Group });
-                    acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
+                    acts.push(Act::Process(ProcessAct::Kill { sig: "TERM", whom: Whom::Group }));
+                    acts.push(Act::Process(ProcessAct::Settle(Settled::Stopped("asked".to_owned(), why))));
                     continue;
                 }
             };
             let response = json!({ "subtype": "success", "request_id": request.open.id, "response": response });
             let line = json!({ "type": "control_response", "response": response });
-            acts.push(Act::Write(format!("{line}\n").into_bytes()));
+            acts.push(Act::Protocol(ProtocolAct::Write(format!("{line}\n").into_bytes())));
         }
     }
 }

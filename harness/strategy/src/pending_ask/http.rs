@@ -8,7 +8,7 @@ use super::claude::question;
 use super::{OPEN_MAX, Open, Rule, Ruling};
 use crate::canon::{option, texts};
 use crate::lines::text;
-use crate::{Act, Seen, Settled};
+use crate::{Act, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Settled};
 use rehang_wire::opencode::{Answers, Ask, PermissionReply, Permit, Route, kind};
 use rehang_words::{Canon, Span, VTime};
 use serde_json::Value;
@@ -66,13 +66,17 @@ impl Http {
 
     pub(super) fn on(&mut self, rule: &Rule, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Started { .. } => (self.round_at, self.round_was) = (Some(now + rule.every), now),
-            Seen::Exited(_) => self.over = true,
-            Seen::Event(event) => self.event(now, event),
-            Seen::EventsCut if self.round_at.is_some() => self.round_at = Some(now),
+            Seen::Process(ProcessSeen::Started { .. }) => {
+                (self.round_at, self.round_was) = (Some(now + rule.every), now)
+            }
+            Seen::Process(ProcessSeen::Exited(_)) => self.over = true,
+            Seen::Protocol(ProtocolSeen::Event(event)) => self.event(now, event),
+            Seen::Protocol(ProtocolSeen::EventsCut) if self.round_at.is_some() => self.round_at = Some(now),
             Seen::Tick if self.deadline(rule).is_some_and(|at| now >= at) => self.round(rule, now, acts),
-            Seen::Response { id, status, body } => self.landed(rule, now, *id, Some((*status, &**body)), acts),
-            Seen::Failed { id, .. } => self.landed(rule, now, *id, None, acts),
+            Seen::Protocol(ProtocolSeen::Response { id, status, body }) => {
+                self.landed(rule, now, *id, Some((*status, &**body)), acts)
+            }
+            Seen::Protocol(ProtocolSeen::Failed { id, .. }) => self.landed(rule, now, *id, None, acts),
             _ => {}
         }
         self.look_up(acts);
@@ -285,7 +289,7 @@ impl Http {
         let root = self.root.clone();
         let abort = Route::Abort { session: &root, soft: false };
         self.send(Flight::Reply(String::new()), abort, Value::Null, acts);
-        acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
+        acts.push(Act::Process(ProcessAct::Settle(Settled::Stopped("asked".to_owned(), why))));
         self.over = true;
     }
 
@@ -294,7 +298,7 @@ impl Http {
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
         self.flying.push((id, flight));
-        acts.push(Act::Request { id, method, path, body, timeout: Some(LIMIT) });
+        acts.push(Act::Protocol(ProtocolAct::Request { id, method, path, body, timeout: Some(LIMIT) }));
     }
 }
 

@@ -9,7 +9,7 @@ mod claude;
 mod http;
 
 use crate::entry::Value;
-use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire, canon};
+use crate::{Act, Entry, Facts, Param, Params, ProcessSeen, Seat, Seen, Strategy, Wire, canon};
 use rehang_words::{Canon, Policy as Report, Span, VTime};
 use rehang_words::{Choice, Question};
 
@@ -178,7 +178,7 @@ fn answers(open: &Open, fits: impl Fn(&Choice) -> bool) -> Option<Vec<Vec<String
 
 impl Strategy for PendingAsk {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
-        if let (Way::NotYet, Seen::Started { session, .. }) = (&self.way, seen) {
+        if let (Way::NotYet, Seen::Process(ProcessSeen::Started { session, .. })) = (&self.way, seen) {
             self.way = if session.is_empty() {
                 Way::Claude(Box::default())
             } else {

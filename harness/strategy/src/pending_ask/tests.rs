@@ -1,5 +1,5 @@
 use crate::testing::{Bench, Patience, deed, report};
-use crate::{Act, Seen};
+use crate::{Act, ProcessSeen, ProtocolAct, ProtocolSeen, Seen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Server {
 
     fn serve(&mut self, bench: &mut Bench, acts: Vec<Act>) {
         for act in acts {
-            let Act::Request { id, method, path, body, .. } = act else {
+            let Act::Protocol(ProtocolAct::Request { id, method, path, body, .. }) = act else {
                 self.reports.push(act);
                 continue;
             };
@@ -58,7 +58,7 @@ impl Server {
                 self.questions.retain(|q| !path.contains(q["id"].as_str().unwrap_or("-")));
                 (200, json!(true))
             };
-            let more = bench.see(Seen::Response { id, status, body: got.into() });
+            let more = bench.see(Seen::Protocol(ProtocolSeen::Response { id, status, body: got.into() }));
             self.serve(bench, more);
         }
     }
@@ -79,7 +79,7 @@ fn server() -> Server {
 
 fn on_server(spec: &str) -> Bench {
     let mut bench = Bench::of(spec);
-    bench.see(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+    bench.see(Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }));
     bench
 }
 
@@ -87,7 +87,9 @@ fn on_server(spec: &str) -> Bench {
 fn a_question_is_refused_once_and_after_its_time() {
     let (mut bench, mut server) = (on_server("pending-ask"), server());
     server.run(&mut bench, 12_000);
-    bench.see(Seen::Event(json!({ "type": "question.asked", "properties": asked("que_1", "ses_1") }).into()));
+    bench.see(Seen::Protocol(ProtocolSeen::Event(
+        json!({ "type": "question.asked", "properties": asked("que_1", "ses_1") }).into(),
+    )));
     server.questions = vec![asked("que_1", "ses_1")];
     server.run(&mut bench, 500_000);
     assert_eq!(server.paths(), [(42_000, "/question/que_1/reject")]);
@@ -161,7 +163,7 @@ fn lists_that_fail_leave_the_events() {
     server.broken = true;
     server.run(&mut bench, 1_000);
     let old = json!({ "id": "per_1", "sessionID": "ses_1", "type": "bash" });
-    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": old }).into()));
+    bench.see(Seen::Protocol(ProtocolSeen::Event(json!({ "type": "permission.updated", "properties": old }).into())));
     server.run(&mut bench, 60_000);
     assert_eq!(server.paths(), [(31_000, "/session/ses_1/permissions/per_1")]);
 }
@@ -171,10 +173,13 @@ fn a_stream_that_was_cut_is_made_up_for_by_the_lists() {
     let (mut bench, mut server) = (on_server("pending-ask"), server());
     server.run(&mut bench, 12_000);
     server.questions = vec![asked("que_1", "ses_1")];
-    let acts = bench.see(Seen::EventsCut);
-    assert!(acts.iter().any(|act| matches!(act, Act::Request { path, .. } if path == "/question")), "{acts:?}");
+    let acts = bench.see(Seen::Protocol(ProtocolSeen::EventsCut));
+    assert!(
+        acts.iter().any(|act| matches!(act, Act::Protocol(ProtocolAct::Request { path, .. }) if path == "/question")),
+        "{acts:?}"
+    );
     let mut early = Bench::of("pending-ask");
-    assert_eq!(early.see(Seen::EventsCut), [], "there is no run yet");
+    assert_eq!(early.see(Seen::Protocol(ProtocolSeen::EventsCut)), [], "there is no run yet");
 }
 
 #[test]
@@ -183,12 +188,12 @@ fn a_session_that_is_told_of_again_and_again_is_one() {
     server.broken = true; // what is known is known by the events alone
     let created = |id: &str, parent: &str| json!({ "type": "session.updated", "properties": { "info": { "id": id, "parentID": parent } } });
     for _ in 0..11_000 {
-        bench.see(Seen::Event(created("ses_1", "").into()));
+        bench.see(Seen::Protocol(ProtocolSeen::Event(created("ses_1", "").into())));
     }
-    bench.see(Seen::Event(created("ses_2", "ses_1").into()));
+    bench.see(Seen::Protocol(ProtocolSeen::Event(created("ses_2", "ses_1").into())));
     server.run(&mut bench, 1_000);
     let ask = json!({ "id": "per_1", "sessionID": "ses_2", "type": "bash" });
-    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": ask }).into()));
+    bench.see(Seen::Protocol(ProtocolSeen::Event(json!({ "type": "permission.updated", "properties": ask }).into())));
     server.run(&mut bench, 60_000);
     assert_eq!(server.paths(), [(31_000, "/session/ses_2/permissions/per_1")]);
 }
@@ -227,9 +232,12 @@ fn claudes_questions_are_answered_as_its_own_callers_do() {
 fn whoever_responds_first_to_claude_ends_it() {
     let response = "{\"type\":\"control_response\",\"response\":{\"subtype\":\"success\",\"request_id\":\"u1\",\"response\":{\"behavior\":\"allow\"}}}\n";
     for seen in [
-        Seen::Wrote(response.into()),
-        Seen::Output(crate::Stream::Stdout, b"{\"type\":\"control_cancel_request\",\"request_id\":\"u1\"}\n".to_vec()),
-        Seen::Exited(0),
+        Seen::Process(ProcessSeen::Wrote(response.into())),
+        Seen::Process(ProcessSeen::Output(
+            crate::Stream::Stdout,
+            b"{\"type\":\"control_cancel_request\",\"request_id\":\"u1\"}\n".to_vec(),
+        )),
+        Seen::Process(ProcessSeen::Exited(0)),
     ] {
         let mut bench = Bench::started("pending-ask");
         bench.out(BASH);

@@ -1,12 +1,12 @@
 use crate::testing::{Bench, deeds, report};
-use crate::{Facts, Intended, Seen, Stream};
+use crate::{Facts, Intended, ProcessSeen, Seen, Stream};
 use rehang_words::Span;
 
 #[test]
 fn it_looks_at_nothing_but_the_clock() {
     let mut bench = Bench::started("wall");
     bench.until(14_399_999);
-    bench.see(Seen::Output(Stream::Stdout, b"still here\n".to_vec()));
+    bench.see(Seen::Process(ProcessSeen::Output(Stream::Stdout, b"still here\n".to_vec())));
     let want = [(14_400_000, "KILL group".to_owned()), (14_400_000, "stopped: wall".to_owned())];
     let acts = bench.until(20_000_000);
     assert_eq!(deeds(&acts), want);
@@ -21,15 +21,15 @@ fn it_looks_at_nothing_but_the_clock() {
 fn what_is_over_and_what_has_no_cap_is_left_alone() {
     let mut over = Bench::started("wall(cap=1m)");
     over.until(59_999);
-    over.see(Seen::Exited(0));
-    over.see(Seen::OutputEnd(Stream::Stdout));
+    over.see(Seen::Process(ProcessSeen::Exited(0)));
+    over.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)));
     let mut held = over;
     held.until(59_999);
     assert_eq!(deeds(&held.until(60_000))[1..], [(60_000, "stopped: wall".to_owned())], "somebody holds stderr");
     let mut over = Bench::started("wall(cap=1m)");
-    over.see(Seen::OutputEnd(Stream::Stdout));
-    over.see(Seen::OutputEnd(Stream::Stderr));
-    over.see(Seen::Exited(0));
+    over.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)));
+    over.see(Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)));
+    over.see(Seen::Process(ProcessSeen::Exited(0)));
     assert_eq!(over.until(100_000_000), []);
     assert_eq!(Bench::started("wall(cap=0ms)").until(100_000_000), []);
 }
@@ -52,8 +52,12 @@ fn what_is_announced_is_what_comes() {
 fn a_second_run_has_what_the_first_one_left() {
     let mut bench = Bench::started("wall(cap=1m)");
     bench.until(50_000);
-    bench.see_all(&[Seen::OutputEnd(Stream::Stdout), Seen::OutputEnd(Stream::Stderr), Seen::Exited(1)]);
+    bench.see_all(&[
+        Seen::Process(ProcessSeen::OutputEnd(Stream::Stdout)),
+        Seen::Process(ProcessSeen::OutputEnd(Stream::Stderr)),
+        Seen::Process(ProcessSeen::Exited(1)),
+    ]);
     assert_eq!(bench.strategy.deadline(), None);
-    bench.see(Seen::Started { session: String::new(), prompt: "again".to_owned() });
+    bench.see(Seen::Process(ProcessSeen::Started { session: String::new(), prompt: "again".to_owned() }));
     assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(60_000));
 }

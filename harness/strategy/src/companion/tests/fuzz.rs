@@ -2,7 +2,7 @@
 
 use crate::companion::message::shapes;
 use crate::testing::SHRINK_MAX_MS;
-use crate::{Ask, Entry, Params, Seen};
+use crate::{Ask, Entry, InsideSeen, Params, ProcessSeen, ProtocolSeen, Seen};
 use proptest::prelude::*;
 use rehang_words::{Canon, VTime};
 use rehang_words::{Choice, Question};
@@ -38,7 +38,8 @@ pub(crate) fn check(entries: &[Entry]) {
 fn play(entry: &Entry, params: &Params, picks: &[(usize, Pick)], begin: u64) -> Vec<(Vec<u8>, usize, Option<u64>)> {
     let mut strategy = (entry.build)(params);
     let mut now = begin;
-    let mut seen = vec![(0, Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() })];
+    let mut seen =
+        vec![(0, Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }))];
     seen.extend(picks.iter().map(|(step, pick)| (STEPS[*step], build(pick, begin))));
     // Every third run begins with something else.
     if picks.len().is_multiple_of(3) {
@@ -63,36 +64,51 @@ fn build(&(kind, a, b, flag): &Pick, begin: u64) -> Seen {
     match kind % 20 {
         0..=2 => Seen::Tick,
         // An error's text is kept as it is, so it must not name a time.
-        3 => Seen::Response { id: u32::from(a % 12), status: 400, body: json!("bad model").into() },
-        4..=5 => Seen::Response { id: u32::from(a % 12), status: 200, body: body(b, begin).into() },
-        6 => Seen::Failed {
+        3 => Seen::Protocol(ProtocolSeen::Response {
+            id: u32::from(a % 12),
+            status: 400,
+            body: json!("bad model").into(),
+        }),
+        4..=5 => {
+            Seen::Protocol(ProtocolSeen::Response { id: u32::from(a % 12), status: 200, body: body(b, begin).into() })
+        }
+        6 => Seen::Protocol(ProtocolSeen::Failed {
             id: u32::from(a % 12),
             why: ["closed", "reset", "refused", "timeout"][usize::from(b % 4)].to_owned(),
-        },
-        7 => Seen::Children([None, Some(0), Some(0), Some(2)][usize::from(a % 4)]),
-        8 => Seen::Pid(flag),
-        9 => Seen::Worker(flag),
-        10 => {
-            Seen::Command(["heal", "heal --dry-run", "status", "result", "cancel", ""][usize::from(a % 6)].to_owned())
-        }
-        11 => Seen::WorkerDied,
-        12 => Seen::Event(event(a, b).into()),
-        13 => Seen::StreamOpen { session },
-        14 => Seen::StreamMoved { session, progress: flag },
-        15 => Seen::StreamClosed { session },
-        16 => {
-            Seen::Pending(Ask { id, session, child: false, questions: vec![question(flag)], permission: String::new() })
-        }
-        17 => Seen::Closing { id, session, reason: "cancelled" },
+        }),
+        7 => Seen::Protocol(ProtocolSeen::Children([None, Some(0), Some(0), Some(2)][usize::from(a % 4)])),
+        8 => Seen::Protocol(ProtocolSeen::Pid(flag)),
+        9 => Seen::Protocol(ProtocolSeen::Worker(flag)),
+        10 => Seen::Protocol(ProtocolSeen::Command(
+            ["heal", "heal --dry-run", "status", "result", "cancel", ""][usize::from(a % 6)].to_owned(),
+        )),
+        11 => Seen::Protocol(ProtocolSeen::WorkerDied),
+        12 => Seen::Protocol(ProtocolSeen::Event(event(a, b).into())),
+        13 => Seen::Inside(InsideSeen::StreamOpen { session }),
+        14 => Seen::Inside(InsideSeen::StreamMoved { session, progress: flag }),
+        15 => Seen::Inside(InsideSeen::StreamClosed { session }),
+        16 => Seen::Inside(InsideSeen::Pending(Ask {
+            id,
+            session,
+            child: false,
+            questions: vec![question(flag)],
+            permission: String::new(),
+        })),
+        17 => Seen::Inside(InsideSeen::Closing { id, session, reason: "cancelled" }),
         18 => {
             let body = [
                 json!({"answers": [["A"]], "messageID": "msg_1", "action": "submit"}),
                 json!({"answers": []}),
                 json!("no JSON"),
             ];
-            Seen::Submitted { id, session, dismiss: flag && a > 99, body: body[usize::from(b % 3)].clone() }
+            Seen::Inside(InsideSeen::Submitted {
+                id,
+                session,
+                dismiss: flag && a > 99,
+                body: body[usize::from(b % 3)].clone(),
+            })
         }
-        _ => Seen::Ended { id },
+        _ => Seen::Inside(InsideSeen::Ended { id }),
     }
 }
 

@@ -61,7 +61,7 @@ fn a_queued_job_with_a_dead_worker_is_never_healed() {
     let world = World { worker_starts: false, commands: vec![(H4, "heal")], ..World::default() };
     let story = play("heal@pr5", world, H4);
     assert_eq!(story.action(H4), ("skipped".to_owned(), "no opencodeSessionId".to_owned()));
-    assert!(!story.0.iter().any(|(_, act)| matches!(act, Act::Request { .. })));
+    assert!(!story.0.iter().any(|(_, act)| matches!(act, Act::Protocol(ProtocolAct::Request { .. }))));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_late_worker_writes_over_a_healed_job() {
     assert!(said(10_000).contains(r#""status":"completed","phase":"completed""#), "{}", said(10_000));
     assert!(said(21_000).contains(r#""status":"failed""#));
     assert!(said(22_000).contains("other side closed"));
-    let settles = story.0.iter().filter(|(_, act)| matches!(act, Act::Settle(_))).count();
+    let settles = story.0.iter().filter(|(_, act)| matches!(act, Act::Process(ProcessAct::Settle(_)))).count();
     assert_eq!(settles, 1);
 }
 
@@ -106,7 +106,9 @@ fn a_late_worker_writes_over_a_healed_job() {
 fn a_cancel_tells_the_server_and_fails_the_job() {
     let world = World { messages: bash_from(0), commands: vec![(9_000, "cancel")], ..World::default() };
     let story = play("heal@pr3", world, H4);
-    assert!(story.0.iter().any(|(_, act)| matches!(act, Act::Request { path, .. } if path == "/session/ses_1/abort")));
+    assert!(story.0.iter().any(
+        |(_, act)| matches!(act, Act::Protocol(ProtocolAct::Request { path, .. }) if path == "/session/ses_1/abort")
+    ));
     assert_eq!(story.stopped(), (9_000, "cancel".to_owned(), "Canceled by user".to_owned()));
 }
 
@@ -144,18 +146,24 @@ fn a_result_without_its_data_file_is_null() {
         strategy.on(now, &seen, &mut acts);
         acts
     };
-    on(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
-    let sent = on(Seen::Worker(true));
-    let [Act::Request { id, .. }] = sent.as_slice() else { panic!("the prompt is sent: {sent:?}") };
-    on(Seen::Response { id: *id, status: 200, body: std::sync::Arc::new(shapes::reply("done")) });
-    let mut result = || match on(Seen::Command("result".to_owned())).as_slice() {
+    on(Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }));
+    let sent = on(Seen::Protocol(ProtocolSeen::Worker(true)));
+    let [Act::Protocol(ProtocolAct::Request { id, .. })] = sent.as_slice() else {
+        panic!("the prompt is sent: {sent:?}")
+    };
+    on(Seen::Protocol(ProtocolSeen::Response {
+        id: *id,
+        status: 200,
+        body: std::sync::Arc::new(shapes::reply("done")),
+    }));
+    let mut result = || match on(Seen::Protocol(ProtocolSeen::Command("result".to_owned()))).as_slice() {
         [Act::Say(text)] => text.clone(),
         other => panic!("it says one thing: {other:?}"),
     };
     assert_eq!(result(), r#"{"status":"completed","rendered":null}"#);
     strategy.on(now, &Seen::Tick, &mut Vec::new());
     let mut acts = Vec::new();
-    strategy.on(now, &Seen::Command("result".to_owned()), &mut acts);
+    strategy.on(now, &Seen::Protocol(ProtocolSeen::Command("result".to_owned())), &mut acts);
     let done = r#"{"status":"completed","rendered":"done","healed":false}"#;
     assert_eq!(acts, [Act::Say(done.to_owned())]);
 }

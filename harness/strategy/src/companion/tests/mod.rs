@@ -7,7 +7,7 @@ mod tables;
 mod watcher;
 
 use super::message::shapes;
-use crate::{Act, Seen, Settled};
+use crate::{Act, ProcessAct, ProcessSeen, ProtocolAct, ProtocolSeen, Seen, Settled};
 use rehang_words::{Policy, VTime};
 use serde_json::{Value as Json, json};
 
@@ -46,7 +46,7 @@ struct Story(Vec<(u64, Act)>);
 impl Story {
     fn settled(&self) -> Option<(u64, Settled)> {
         self.0.iter().find_map(|(t, act)| match act {
-            Act::Settle(settled) => Some((*t, settled.clone())),
+            Act::Process(ProcessAct::Settle(settled)) => Some((*t, settled.clone())),
             _ => None,
         })
     }
@@ -94,9 +94,12 @@ fn built(spec: &str) -> Box<dyn crate::Strategy> {
 
 fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
     let mut strategy = built(spec);
-    let mut due: Vec<(u64, Seen)> = vec![(0, Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() })];
-    due.extend(world.worker_dies.map(|t| (t, Seen::WorkerDied)));
-    due.extend(world.commands.iter().map(|(t, command)| (*t, Seen::Command((*command).to_owned()))));
+    let mut due: Vec<(u64, Seen)> =
+        vec![(0, Seen::Process(ProcessSeen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() }))];
+    due.extend(world.worker_dies.map(|t| (t, Seen::Protocol(ProtocolSeen::WorkerDied))));
+    due.extend(
+        world.commands.iter().map(|(t, command)| (*t, Seen::Protocol(ProtocolSeen::Command((*command).to_owned())))),
+    );
     let mut story = Vec::new();
     let mut now = 0;
     for _ in 0..200_000 {
@@ -118,31 +121,31 @@ fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
         let mut answers = Vec::new();
         for act in acts {
             match &act {
-                Act::Request { id, method: "POST", path, .. } if path.ends_with("/message") => {
-                    assert!(matches!(&act, Act::Request { body, .. } if body["parts"][0]["text"] == "go"));
+                Act::Protocol(ProtocolAct::Request { id, method: "POST", path, .. }) if path.ends_with("/message") => {
+                    assert!(matches!(&act, Act::Protocol(ProtocolAct::Request { body, .. }) if body["parts"][0]["text"] == "go"));
                     if let Some((t, how)) = &world.post {
                         due.push((now + t, ended(*id, how)));
                     }
                 }
-                Act::Request { id, path, .. } if path.ends_with("?limit=1") => {
+                Act::Protocol(ProtocolAct::Request { id, path, .. }) if path.ends_with("?limit=1") => {
                     answers.push((
                         now,
                         match (world.messages)(now) {
-                            Ok(body) => Seen::Response { id: *id, status: 200, body: body.into() },
-                            Err(0) => Seen::Failed { id: *id, why: "refused".to_owned() },
-                            Err(status) => Seen::Response { id: *id, status, body: Json::Null.into() },
+                            Ok(body) => Seen::Protocol(ProtocolSeen::Response { id: *id, status: 200, body: body.into() }),
+                            Err(0) => Seen::Protocol(ProtocolSeen::Failed { id: *id, why: "refused".to_owned() }),
+                            Err(status) => Seen::Protocol(ProtocolSeen::Response { id: *id, status, body: Json::Null.into() }),
                         },
                     ));
                 }
-                Act::Cancel { id } => due.retain(|(_, seen)| {
+                Act::Protocol(ProtocolAct::Cancel { id }) => due.retain(|(_, seen)| {
                     !matches!(seen,
-                    Seen::Response { id: own, .. } | Seen::Failed { id: own, .. } if own == id)
+                    Seen::Protocol(ProtocolSeen::Response { id: own, .. }) | Seen::Protocol(ProtocolSeen::Failed { id: own, .. }) if own == id)
                 }),
-                Act::FindPid => answers.push((now, Seen::Pid(world.pid))),
-                Act::CountChildren => answers.push((now, Seen::Children((world.children)(now)))),
-                Act::LookAtWorker => {
+                Act::Protocol(ProtocolAct::FindPid) => answers.push((now, Seen::Protocol(ProtocolSeen::Pid(world.pid)))),
+                Act::Protocol(ProtocolAct::CountChildren) => answers.push((now, Seen::Protocol(ProtocolSeen::Children((world.children)(now))))),
+                Act::Protocol(ProtocolAct::LookAtWorker) => {
                     let alive = world.worker_starts && world.worker_dies.is_none_or(|t| now < t);
-                    answers.push((now, Seen::Worker(alive)));
+                    answers.push((now, Seen::Protocol(ProtocolSeen::Worker(alive))));
                 }
                 _ => {}
             }
@@ -150,7 +153,7 @@ fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
         }
         answers.append(&mut due);
         due = answers;
-        if !on && story.iter().any(|(_, act)| matches!(act, Act::Settle(_))) {
+        if !on && story.iter().any(|(_, act)| matches!(act, Act::Process(ProcessAct::Settle(_)))) {
             break;
         }
     }
@@ -159,8 +162,8 @@ fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
 
 fn ended(id: u32, how: &Posted) -> Seen {
     match how {
-        Ok((status, body)) => Seen::Response { id, status: *status, body: body.clone().into() },
-        Err(why) => Seen::Failed { id, why: (*why).to_owned() },
+        Ok((status, body)) => Seen::Protocol(ProtocolSeen::Response { id, status: *status, body: body.clone().into() }),
+        Err(why) => Seen::Protocol(ProtocolSeen::Failed { id, why: (*why).to_owned() }),
     }
 }
 

@@ -183,8 +183,10 @@ fn it_ends_within_its_bound_whatever_the_server_does() {
 #[test]
 fn one_prompt_is_sent_to_the_first_session_that_is_named() {
     use crate::testing::Bench;
-    let start = |session: &str| Seen::Started { session: session.to_owned(), prompt: "go".to_owned() };
-    let sent = |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Request { .. })).count();
+    let start =
+        |session: &str| Seen::Process(ProcessSeen::Started { session: session.to_owned(), prompt: "go".to_owned() });
+    let sent =
+        |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Protocol(ProtocolAct::Request { .. }))).count();
     let mut bench = Bench::of("watcher@pr5");
     assert_eq!(bench.see(start("")), [], "a process without a server");
     assert_eq!(sent(&bench.see(start("ses_1"))), 1);

@@ -2,7 +2,7 @@
 
 use super::{FIRST_LOOK_MS, STEP, diagnosis, finds, process};
 use crate::testing::{deeds, looked, report};
-use crate::{Act, Intended, Seen};
+use crate::{Act, Intended, ProcessSeen, Seen};
 use rehang_evidence::{Diagnosis, Pid, Sure};
 use rehang_hangs::Signature;
 use rehang_words::{Span, Terminal};
@@ -13,7 +13,7 @@ const HELD: u64 = Span::mins(10).as_ms();
 /// A look that finds a command below the agent waiting for its stdin.
 fn reads_stdin(parts: &[Pid]) -> Seen {
     let seen = looked(Signature::StdinOpen, false, Sure::Certain);
-    Seen::Looked(Box::new(Diagnosis { parts: parts.to_vec(), ..diagnosis(&seen) }))
+    Seen::Process(ProcessSeen::Looked(Box::new(Diagnosis { parts: parts.to_vec(), ..diagnosis(&seen) })))
 }
 
 #[test]
