@@ -148,7 +148,6 @@ fn json() -> Result<(), Failed> {
             "differs",
             "share",
             "alike",
-            "saved",
         ];
         for object in &objects {
             let names: Vec<&str> = object.as_object().ok_or("no object")?.keys().map(String::as_str).collect();

@@ -251,7 +251,9 @@ impl Server {
             canon.deadline(*cut_at).flag(*last).flag(*gone);
             match stream {
                 None => canon.num(0),
-                Some(EventStream { global, muted, beat_at }) => canon.num(1).flag(*global).flag(*muted).beat(*beat_at),
+                Some(EventStream { global, muted, beat_at }) => {
+                    canon.num(1).flag(*global).flag(*muted).deadline(*beat_at)
+                }
             };
         });
     }

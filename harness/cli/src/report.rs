@@ -15,7 +15,7 @@ use rehang_judge::timeline::cut;
 use rehang_runner::rows::{self, Setting, Summary};
 use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
-use rehang_runner::unit::{Alike, CellAnswer, SAMPLE};
+use rehang_runner::unit::{Alike, CellAnswer};
 use rehang_scenario::text::{counted, counted_as, duration};
 use rehang_scenario::{OutcomeKind, Proof};
 use std::collections::{BTreeMap, BTreeSet};
@@ -267,18 +267,6 @@ impl Report<'_> {
                 "not run in lockstep, since their strategy changes nothing on sim: {}, which share the trace of none; {sampled} \
                  more of that kind were run and compared (`--no-share` runs all)",
                 counted(shared, "cell")
-            );
-            write!(out, "{}", fold(&text, self.width))?;
-        }
-        let saved = self.outcome.saved();
-        if saved > 0 {
-            let compared = match self.stage {
-                Where::Both => "on sim all were".to_owned(),
-                _ => format!("one in {SAMPLE} of such cells was played with all of them too, and compared"),
-            };
-            let text = format!(
-                "polls that were not carried out in lockstep, since nothing had changed: {saved}; {compared} (`--no-share` carries \
-                 all out)"
             );
             write!(out, "{}", fold(&text, self.width))?;
         }

@@ -279,7 +279,6 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     selected.units.iter_mut().for_each(Unit::share);
     let sharing = run(&pool, &selected.units, true)?;
     let shared = sharing.cells.iter().filter(|cell| cell.alike == Alike::Shared).count();
-    let saved = sharing.saved();
     let as_run = per_second(&sharing);
     line(
         out,
@@ -290,13 +289,13 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     )?;
     writeln!(
         out,
-        "    {} in {} with {}: {shared} share the trace of none, {saved} polls are not carried out again",
+        "    {} in {} with {}: {shared} share the trace of none",
         counted(cells, "cell"),
         duration(sharing.wall_ms),
         counted(pool.jobs(), "worker"),
     )?;
     drop(sharing);
-    writeln!(out, "    {rate:.0}/s with all cells and all polls (`--no-share`), in {took}")?;
+    writeln!(out, "    {rate:.0}/s with all cells (`--no-share`), in {took}")?;
     let fakes = fakes()?;
     // as the workers are
     let measured = std::thread::scope(|scope| {

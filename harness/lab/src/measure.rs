@@ -30,7 +30,7 @@ pub struct Determinism {
     /// Where.
     #[arg(long, value_enum, default_value_t = Where::Lockstep)]
     pub stage: Where,
-    /// Run all cells in lockstep, with all their polls, as `rehang run --no-share` does.
+    /// Run all cells in lockstep, as `rehang run --no-share` does.
     #[arg(long)]
     pub no_share: bool,
 }

@@ -210,14 +210,6 @@ pub trait Kernel {
     /// Lets one process run until it waits, stops or ends. Its children have started (and not run) by then.
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError>;
 
-    /// How many calls there were so far that may have changed anything but the time: while this number stays, nothing has
-    /// run, come in, gone out or been closed.
-    fn moves(&self) -> u64;
-
-    /// Lets a process have had one more turn, in which it read and wrote this many bytes on this many connections that are
-    /// over, and which left everything as it was: a snapshot shows it.
-    fn credit(&mut self, proc: Proc, connections: u32, read: u64, wrote: u64);
-
     /// The changes since the last call, in order.
     fn happened(&mut self) -> Vec<Happened>;
 

@@ -54,8 +54,6 @@ struct CellLine {
     share: Share,
     /// Whether it has the trace of `none` by itself: in lockstep `shared` if it was not run there.
     alike: Alike,
-    /// How many of its polls were not carried out: nothing had changed since they were answered.
-    saved: u64,
 }
 
 /// A cell that did not run: an internal error.
@@ -86,8 +84,6 @@ pub struct Summary {
     pub shared: usize,
     /// How many cells could have shared it, and were run all the same.
     pub sampled: usize,
-    /// How many polls were not carried out.
-    pub saved: u64,
     /// How many scenario files were selected, in all parts of a run that is spread over machines.
     pub scenarios: usize,
     /// How many of the selected cells run only in lockstep.
@@ -140,7 +136,6 @@ impl Summary {
             nondeterministic: count(|cell| cell.differs.is_some()),
             shared: count(|cell| cell.alike == Alike::Shared),
             sampled: count(|cell| cell.alike == Alike::Sampled),
-            saved: outcome.saved(),
             scenarios: selected.scenarios,
             lockstep_only: selected.lockstep_only,
             left_out: selected.left_out.clone(),
@@ -175,7 +170,7 @@ impl Summary {
         let runs = [cells, expected, unexpected, faults, nondeterministic, shared, sampled];
         let counts = runs.into_iter().chain([scenarios, lockstep_only, selected]);
         let mut numbers = counts.chain(self.left_out.values()).map(|count| *count as u64);
-        if numbers.any(|number| number > NUMBER_MAX) || self.wall_ms.max(self.saved) > NUMBER_MAX {
+        if numbers.any(|number| number > NUMBER_MAX) || self.wall_ms > NUMBER_MAX {
             return Err(format!("a number is above {NUMBER_MAX}"));
         }
         if !["sim", "lockstep", "both"].contains(&self.stage.as_str()) {
@@ -212,7 +207,6 @@ fn line(cell: &CellAnswer) -> Line {
             differs: cell.differs.clone(),
             share: share.clone(),
             alike: cell.alike,
-            saved: cell.saved,
         })),
         _ => {
             let fault = cell.fault.clone().unwrap_or_default();
@@ -354,7 +348,6 @@ impl Fault {
             digest: None,
             share: None,
             alike: Alike::No,
-            saved: 0,
             mismatches: Vec::new(),
             unexpected_hang: false,
             fault: Some(masked(&self.fault)),
@@ -370,7 +363,7 @@ impl Fault {
 
 impl CellLine {
     fn answer(self) -> Result<CellAnswer, String> {
-        let CellLine { row, mechanism, title, why, unexpected_hang, differs, share, alike, saved } = self;
+        let CellLine { row, mechanism, title, why, unexpected_hang, differs, share, alike } = self;
         let (scenario, arm, end) = match row.scenario.strip_suffix(CONTROL) {
             Some(scenario) => (scenario, Arm::Control, CONTROL),
             None => (row.scenario.as_str(), Arm::Main, ""),
@@ -381,7 +374,7 @@ impl CellLine {
         let Share { mechanism: _, score: _, inside: _, waited_ms, to_kill_ms, to_gone_ms, with_ms, without_ms } =
             &share;
         let spans = [waited_ms, to_kill_ms, to_gone_ms].into_iter().flatten();
-        if spans.chain([with_ms, without_ms, &saved]).any(|ms| *ms > NUMBER_MAX) {
+        if spans.chain([with_ms, without_ms]).any(|ms| *ms > NUMBER_MAX) {
             return Err(format!("a number is above {NUMBER_MAX}"));
         }
         if row.expected != why.is_empty() {
@@ -397,7 +390,6 @@ impl CellLine {
             digest: None,
             share: Some(share),
             alike,
-            saved,
             mismatches: why.iter().map(|line| masked(line)).collect(),
             unexpected_hang,
             fault: None,

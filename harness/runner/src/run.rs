@@ -24,13 +24,6 @@ pub struct Outcome {
     pub scenarios: Vec<PathBuf>,
 }
 
-impl Outcome {
-    /// How many polls were not carried out, in all cells.
-    pub fn saved(&self) -> u64 {
-        self.cells.iter().map(|cell| cell.saved).sum()
-    }
-}
-
 /// What happens during a run. Events of several units come from several threads.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {

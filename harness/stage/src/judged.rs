@@ -35,8 +35,6 @@ pub struct Played {
     pub facts: CellFacts,
     /// The evidence that was taken.
     pub looks: Vec<Look>,
-    /// How many polls were not carried out ([`Polls::Changed`](crate::Polls::Changed)).
-    pub saved: u64,
 }
 
 /// Why there is no verdict on a cell.
@@ -75,7 +73,7 @@ pub fn of_record(
 ) -> Result<Played, JudgedError> {
     let facts = facts(job, setting);
     let verdict = judge(&record.trace, &facts, none)?;
-    Ok(Played { trace: record.trace, verdict, facts, looks: record.looks, saved: record.saved })
+    Ok(Played { trace: record.trace, verdict, facts, looks: record.looks })
 }
 
 /// The facts that the judge needs about a cell.

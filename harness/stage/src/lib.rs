@@ -10,6 +10,6 @@ pub mod worker;
 
 pub use judged::{JudgedError, Played, Setting, facts, judged, of_record};
 pub use scheduler::{
-    Job, LATE, Look, Looks, Misfit, Pick, Polls, Proofs, Record, RunError, STEPS_MAX, State, TEXT_MAX, Tie, Watch,
-    dress, has_trace, run, run_watched,
+    Job, LATE, Look, Looks, Misfit, Pick, Proofs, Record, RunError, STEPS_MAX, State, TEXT_MAX, Tie, Watch, dress,
+    has_trace, run, run_watched,
 };

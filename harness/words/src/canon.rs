@@ -12,10 +12,6 @@ use std::hash::{Hash, Hasher};
 #[derive(Debug, Clone)]
 pub struct Canon {
     now: VTime,
-    /// Whether it is one of those that time leaves alone.
-    is_lasting: bool,
-    /// The first deadline in it from `now` on.
-    soonest: Option<VTime>,
     sink: Sink,
 }
 
@@ -37,18 +33,12 @@ pub trait Canonical {
 impl Canon {
     /// An empty encoding of a state at `now`.
     pub fn new(now: VTime) -> Canon {
-        Canon { now, is_lasting: false, soonest: None, sink: Sink::Bytes(Vec::new()) }
-    }
-
-    /// An encoding that stays the same while time passes and nothing but a [`Canon::beat`] happens: instants are written as
-    /// they are. Two that are equal are the same state, and not only states that behave alike.
-    pub fn lasting(now: VTime) -> Canon {
-        Canon { is_lasting: true, ..Canon::new(now) }
+        Canon { now, sink: Sink::Bytes(Vec::new()) }
     }
 
     /// An encoding of a state at `now` that is only compared with another one, and not kept.
     pub fn against(now: VTime, kept: Vec<u8>) -> Canon {
-        Canon { now, is_lasting: false, soonest: None, sink: Sink::Compared(kept, Some(0)) }
+        Canon { now, sink: Sink::Compared(kept, Some(0)) }
     }
 
     /// The encoding; of one that is compared, the other.
@@ -76,16 +66,6 @@ impl Canon {
                 *at = at.filter(|at| kept[*at..].starts_with(more)).map(|at| at + more.len());
             }
         }
-    }
-
-    /// Whether it stays the same while time passes.
-    pub fn is_lasting(&self) -> bool {
-        self.is_lasting
-    }
-
-    /// The first deadline from now on that was written so far, but for those of heartbeats: of one that lasts.
-    pub fn soonest(&self) -> Option<VTime> {
-        self.soonest
     }
 
     /// The instant at which the state is looked at.
@@ -133,10 +113,6 @@ impl Canon {
     pub fn deadline(&mut self, at: Option<VTime>) -> &mut Canon {
         match at {
             None => self.num(0),
-            Some(at) if self.is_lasting => {
-                self.soonest = self.soonest.into_iter().chain([at].into_iter().filter(|at| *at >= self.now)).min();
-                self.num(1).num(at.0)
-            }
             Some(at) => {
                 let left = at.since(self.now).as_ms();
                 self.num(1).num(left)
@@ -144,24 +120,8 @@ impl Canon {
         }
     }
 
-    /// The deadline of a heartbeat, which nobody moves but the heartbeat itself: no answer shows it.
-    pub fn beat(&mut self, at: Option<VTime>) -> &mut Canon {
-        match self.is_lasting {
-            true => self.flag(at.is_some()),
-            false => self.deadline(at),
-        }
-    }
-
-    /// When a process wakes by itself: the first of the deadlines that its program writes.
-    pub fn wakes(&mut self, at: Option<VTime>) -> &mut Canon {
-        self.beat(at)
-    }
-
     /// A stored instant: its age, saturated just above `cap`, the largest span that it is compared with.
     pub fn age(&mut self, at: VTime, cap: Span) -> &mut Canon {
-        if self.is_lasting {
-            return self.num(at.0);
-        }
         let age = self.now.since(at).as_ms();
         self.capped(age, cap.as_ms())
     }
@@ -267,31 +227,6 @@ mod tests {
         assert!((1..values.len()).all(|at| !values[..at].contains(&values[at])), "{values:?}");
         assert_eq!(of(&Kind::Named(a())), kinds[0]);
         assert_eq!(of(&(Some("ab"), 7, "c")), of(&(Some("ab".to_owned()), 7, "c".to_owned())));
-    }
-
-    #[test]
-    fn one_that_lasts_is_the_same_while_only_time_and_hearts_go_on() {
-        let at = |ms| VTime::ZERO + Span::ms(ms);
-        let of = |now: u64, due: u64, beat: Option<u64>| {
-            let mut canon = Canon::lasting(at(now));
-            canon
-                .deadline(Some(at(due)))
-                .deadline(None)
-                .beat(beat.map(at))
-                .wakes(beat.map(at))
-                .age(at(50), Span::ms(9));
-            (canon.soonest(), canon.into_bytes())
-        };
-        let (soonest, first) = of(100, 700, Some(200));
-        assert_eq!(soonest, Some(at(700)), "a heartbeat is not counted");
-        assert_eq!(of(300, 700, Some(400)), (Some(at(700)), first.clone()), "300 ms later");
-        assert_eq!(of(701, 700, Some(400)).0, None, "what is over is not due");
-        assert_eq!(of(700, 700, Some(400)).0, Some(at(700)));
-        assert!([of(100, 701, Some(200)), of(100, 700, None)].iter().all(|(_, other)| *other != first));
-        let mut plain = Canon::new(at(100));
-        plain.deadline(Some(at(700))).beat(Some(at(200))).wakes(None);
-        assert_eq!((plain.soonest(), plain.is_lasting()), (None, false));
-        assert_eq!(plain.into_bytes(), [1_u64, 600, 1, 100, 0].map(u64::to_le_bytes).concat());
     }
 
     /// The rest of an encoding that differs is left out, so it must never count as the same.

@@ -58,7 +58,7 @@ pub struct Run {
     /// Which these are is kept in rehang's cache, in last-run.json.
     #[arg(long, conflicts_with_all = ["filter", "scenarios", "shard"])]
     pub last_failed: bool,
-    /// Run all cells in lockstep, with all their polls.
+    /// Run all cells in lockstep.
     ///
     /// Otherwise those whose trace is that of `none` on sim, since their strategy does nothing there, share its trace in
     /// lockstep; and a poll of a server in which nothing has changed since it was answered is not carried out. One in eight

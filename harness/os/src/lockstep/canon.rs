@@ -30,7 +30,6 @@ impl LockstepKernel {
             ours: _,     // not compared: the ends that the handles are
             happened: _, // not compared: empty after each step
             turns: _,    // not compared: nothing reads it
-            moves: _,    // not compared: it counts what it is asked
             stops: _,    // not compared: it numbers stops
             shells: _,   // not compared: a snapshot alone shows it
             _turn,       // not compared: it never changes
@@ -38,7 +37,7 @@ impl LockstepKernel {
         // first what differs most often, and costs nothing: if a long sleep decides that a state is another one, no process is
         // asked for its own
         for at in processes.iter().filter_map(Process::deadline) {
-            canon.wakes(Some(at));
+            canon.deadline(Some(at));
         }
         if canon.differs() {
             return Ok(());
@@ -120,7 +119,7 @@ impl LockstepKernel {
                     } = wait;
                     // a stopped process does nothing at its deadline, and its state does not change
                     let until = until.filter(|_| stopped.is_none());
-                    canon.text("waits").text(on).wakes(until).flag(*child);
+                    canon.text("waits").text(on).deadline(until).flag(*child);
                     for fds in [read, write] {
                         canon.list(fds, |canon, (fd, _)| {
                             canon.num(u64::from(*fd));

@@ -67,8 +67,6 @@ pub struct LockstepKernel {
     happened: Vec<Happened>,
     /// How often a participant was let run, in all cells.
     turns: u64,
-    /// How many calls of its [`Kernel`] may have changed something, in all cells.
-    moves: u64,
     /// How many stops the cell has had so far.
     stops: u64,
     /// All shells of the cell so far, by pid, and their terminals.
@@ -198,7 +196,6 @@ impl Kernel for LockstepKernel {
     }
 
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
-        self.moves += 1;
         self.start_agent(launch)
     }
 
@@ -217,17 +214,7 @@ impl Kernel for LockstepKernel {
     }
 
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError> {
-        self.moves += 1;
         self.turn(proc, now)
-    }
-
-    fn moves(&self) -> u64 {
-        self.moves
-    }
-
-    fn credit(&mut self, proc: Proc, connections: u32, read: u64, wrote: u64) {
-        self.objects.count_connections(connections);
-        self.get_mut(proc).used.turn_of(read, wrote);
     }
 
     fn happened(&mut self) -> Vec<Happened> {
@@ -271,25 +258,20 @@ impl Kernel for LockstepKernel {
         if self.aimed(aim).is_empty() {
             return Ok(());
         }
-        self.moves += 1;
         self.send(aim, sig)?;
         self.follow(aim, sig)
     }
 
     fn read(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError> {
-        let read = self.read_own(handle, max)?;
-        self.moves += u64::from(read != Read::Later);
-        Ok(read)
+        self.read_own(handle, max)
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError> {
         self.objects.turns += 1;
-        self.moves += 1;
         self.write_own(handle, bytes)
     }
 
     fn close(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError> {
-        self.moves += 1;
         self.close_own(handle, reset)
     }
 
@@ -298,19 +280,15 @@ impl Kernel for LockstepKernel {
     }
 
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, InternalError> {
-        self.moves += 1;
         self.connect_own(port)
     }
 
     fn listen(&mut self) -> Result<(Handle, u16), InternalError> {
-        self.moves += 1;
         self.listen_own()
     }
 
     fn accept(&mut self, handle: Handle) -> Result<Option<Handle>, InternalError> {
-        let accepted = self.accept_own(handle)?;
-        self.moves += u64::from(accepted.is_some());
-        Ok(accepted)
+        self.accept_own(handle)
     }
 
     fn canon(&mut self, canon: &mut Canon) -> Result<(), InternalError> {

@@ -271,11 +271,6 @@ impl Objects {
         *self.holders.entry(key).or_default() += 1;
     }
 
-    /// There were so many more connections, which are over.
-    pub fn count_connections(&mut self, count: u32) {
-        (0..count).for_each(|_| _ = self.next(Key::Client(0, 0)));
-    }
-
     /// Somebody connected: a new connection, even if its ports were those of an older one.
     pub fn connect(&mut self, client: u16, server: u16) {
         self.flows.insert(Stream::ToServer(client, server), Flow::default());

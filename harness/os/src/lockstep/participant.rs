@@ -103,10 +103,6 @@ fn play_as(programs: Programs, argv: &[String], mut env: Vec<(String, String)>, 
                 say_state(&mut os, &state_of(program.as_ref(), now));
                 os.send(None);
             }
-            Told::LastingState(now) => {
-                say_state(&mut os, &lasting_state_of(program.as_ref(), now));
-                os.send(None);
-            }
             Told::Start { .. } | Told::Now | Told::AtEnd => give_up("an answer to no question"),
         }
     }
@@ -204,14 +200,6 @@ fn state_of(program: &dyn Program, now: VTime) -> Vec<u8> {
     let mut canon = Canon::new(now);
     program.canon(&mut canon);
     told(canon.into_bytes())
-}
-
-/// Its state whatever the time is; in front of it, when it acts by itself at the soonest.
-fn lasting_state_of(program: &dyn Program, now: VTime) -> Vec<u8> {
-    let mut canon = Canon::lasting(now);
-    program.canon(&mut canon);
-    let soonest = canon.soonest().map_or(u64::MAX, |at| at.0);
-    [&soonest.to_le_bytes(), &told(canon.into_bytes())[..]].concat()
 }
 
 fn say_state(os: &mut RealOs, state: &[u8]) {

@@ -282,10 +282,6 @@ pub enum Told {
     Check,
     /// Asks for its state at this time.
     State(VTime),
-    /// Asks for its state at this time, as [`Canon::lasting`] writes it.
-    ///
-    /// [`Canon::lasting`]: rehang_scenario::Canon::lasting
-    LastingState(VTime),
 }
 
 /// One end of a control socket.

@@ -61,7 +61,6 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
         terminals: BTreeMap::new(),
         happened: Vec::new(),
         turns: 0,
-        moves: 0,
         stops: 0,
         shells: BTreeMap::new(),
         _turn: turn,

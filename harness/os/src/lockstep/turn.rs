@@ -393,19 +393,6 @@ impl LockstepKernel {
 
     /// Writes a participant's state at this time: as it said it when it last waited, or as it says it now.
     pub(super) fn state_of(&mut self, proc: Proc, canon: &mut Canon) -> Result<(), InternalError> {
-        if canon.is_lasting() {
-            let state = self.ask_state(proc, &Told::LastingState(canon.now()))?;
-            let Some((soonest, state)) = state.split_first_chunk() else {
-                return Err(InternalError::Fake(format!(
-                    "{} has a state of {} bytes",
-                    self.get(proc).role,
-                    state.len()
-                )));
-            };
-            let soonest = u64::from_le_bytes(*soonest);
-            canon.deadline((soonest < u64::MAX).then_some(VTime(soonest))).bytes(state);
-            return Ok(());
-        }
         self.get_mut(proc).tells = TELLS;
         if self.get(proc).told.as_ref().is_none_or(|(at, _)| *at != canon.now()) {
             let state = self.ask_state(proc, &Told::State(canon.now()))?;

@@ -53,8 +53,6 @@ pub struct SimKernel {
     now: VTime,
     /// How often a process was let run, or the scheduler wrote.
     turns: u64,
-    /// How many calls of its [`Kernel`] may have changed something.
-    moves: u64,
 }
 
 impl SimKernel {
@@ -75,7 +73,6 @@ impl SimKernel {
             stops: 0,
             now: VTime::ZERO,
             turns: 0,
-            moves: 0,
         }
     }
 
@@ -347,7 +344,6 @@ impl Kernel for SimKernel {
     }
 
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
-        self.moves += 1;
         let program =
             (self.programs)(&launch.argv, Some(&launch.plan)).map_err(|why| InternalError::Fake(why.to_string()))?;
         let mut streams = Streams::default();
@@ -426,22 +422,8 @@ impl Kernel for SimKernel {
     }
 
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError> {
-        self.moves += 1;
         self.resume(proc, now);
         Ok(())
-    }
-
-    fn moves(&self) -> u64 {
-        self.moves
-    }
-
-    fn credit(&mut self, proc: Proc, connections: u32, read: u64, wrote: u64) {
-        for _ in 0..connections {
-            let mut over = Connection::new(FIRST_PORT, self.now);
-            (0..2).for_each(|side| over.close(side, false));
-            self.connections.push(over);
-        }
-        self.get_mut(proc).used.turn_of(read, wrote);
     }
 
     fn happened(&mut self) -> Vec<Happened> {
@@ -475,7 +457,6 @@ impl Kernel for SimKernel {
     }
 
     fn kill(&mut self, to: Proc, group: bool, sig: Sig) -> Result<(), InternalError> {
-        self.moves += 1;
         match group {
             true => self.signal_group(self.get(to).pgid, sig),
             false => self.deliver(to, sig),
@@ -484,14 +465,11 @@ impl Kernel for SimKernel {
     }
 
     fn read(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError> {
-        let read = self.desc(handle).map_or(Read::Failed(Errno::BadFd), |desc| self.read_desc(desc, max));
-        self.moves += u64::from(read != Read::Later);
-        Ok(read)
+        Ok(self.desc(handle).map_or(Read::Failed(Errno::BadFd), |desc| self.read_desc(desc, max)))
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError> {
         self.turns += 1;
-        self.moves += 1;
         match self.desc(handle) {
             None => Ok(Write::Failed(Errno::BadFd)),
             Some(Desc::Master(id)) => self.type_in(id, bytes),
@@ -501,7 +479,6 @@ impl Kernel for SimKernel {
 
     fn close(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError> {
         if let Some(desc) = self.handles.get_mut(handle.0 as usize).and_then(Option::take) {
-            self.moves += 1;
             self.shut(desc, reset);
         }
         Ok(())
@@ -513,12 +490,10 @@ impl Kernel for SimKernel {
     }
 
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, InternalError> {
-        self.moves += 1;
         Ok(self.connect_to(port).map(|id| self.handle(Desc::Socket(id, 0))))
     }
 
     fn listen(&mut self) -> Result<(Handle, u16), InternalError> {
-        self.moves += 1;
         let (id, port) = self.new_listener();
         Ok((self.handle(Desc::Listener(id)), port))
     }
@@ -526,7 +501,6 @@ impl Kernel for SimKernel {
     fn accept(&mut self, handle: Handle) -> Result<Option<Handle>, InternalError> {
         let Some(Desc::Listener(id)) = self.desc(handle) else { return Ok(None) };
         let waiting = self.listeners[id].waiting.pop_front();
-        self.moves += u64::from(waiting.is_some());
         Ok(waiting.map(|id| self.handle(Desc::Socket(id, 1))))
     }
 

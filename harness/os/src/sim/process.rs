@@ -444,12 +444,11 @@ impl SimKernel {
             stops: _,    // not compared: it numbers stops
             now: _,      // not compared: each step is told the time
             turns: _,    // not compared: a snapshot alone shows it
-            moves: _,    // not compared: it counts what it is asked
         } = self;
         // first what differs most often, and costs nothing: a long sleep decides that a state is another one, before all
         // that does not change beside it is written
         for at in processes.iter().filter_map(Process::deadline) {
-            canon.wakes(Some(at));
+            canon.deadline(Some(at));
         }
         if canon.differs() {
             return;
@@ -517,7 +516,7 @@ impl SimKernel {
                 State::Waiting(Wait { read, write, until, child, on }) => {
                     // a stopped process does nothing at its deadline, and its state does not change
                     let until = until.filter(|_| stopped.is_none());
-                    canon.text("waits").text(on).wakes(until).flag(*child);
+                    canon.text("waits").text(on).deadline(until).flag(*child);
                     for fds in [read, write] {
                         canon.list(fds, |canon, fd| {
                             canon.num(u64::from(fd.0));

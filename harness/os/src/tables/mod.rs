@@ -134,13 +134,6 @@ impl Used {
         Used { began, ..Used::default() }
     }
 
-    /// It had a turn, in which it read and wrote this many bytes.
-    pub fn turn_of(&mut self, read: u64, wrote: u64) {
-        self.turns += 1;
-        self.read(read);
-        self.wrote(wrote);
-    }
-
     /// It read this many bytes in its present turn.
     pub fn read(&mut self, bytes: u64) {
         self.io.read_bytes += bytes;

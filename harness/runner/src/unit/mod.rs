@@ -12,7 +12,7 @@ use rehang_judge::Row;
 use rehang_judge::score::{Scoreboard, Share};
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Order, Scenario, Stage, Terminal, TieChoice, VTime};
-use rehang_stage::{Job, Polls, STEPS_MAX};
+use rehang_stage::{Job, STEPS_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -57,13 +57,11 @@ pub struct Unit {
     pub begin: VTime,
     /// Steps after which a cell is given up.
     pub steps_max: u64,
-    /// In lockstep, what has the trace of `none` on sim shares it, but for a sample of [`SAMPLE`]; and polls whose answer
-    /// cannot have changed are not carried out, but for a sample where the trace of sim is not there to compare with.
+    /// In lockstep, what has the trace of `none` on sim shares it, but for a sample of [`SAMPLE`].
     pub shares: bool,
 }
 
-/// Of how many cells that could share a trace, or have polls that were not carried out, one is run all the same, and
-/// compared.
+/// Of how many cells that could share a trace, one is run all the same, and compared.
 pub const SAMPLE: u64 = 8;
 
 impl Unit {
@@ -94,14 +92,6 @@ impl Unit {
     /// How many runs of cells it has: each cell counts once per stage.
     pub fn runs(&self) -> u64 {
         (self.cells.len() * self.stages.len()) as u64
-    }
-
-    /// Which polls are carried out on a stage: on sim all, where it saves nothing and lockstep is compared with it.
-    fn polls(&self, stage: Stage) -> Polls {
-        match self.shares && stage == Stage::Lockstep {
-            true => Polls::Changed,
-            false => Polls::All,
-        }
     }
 
     fn job<'j>(&self, scenario: &'j Scenario, stack: &'j str, choices: &'j [TieChoice]) -> Job<'j> {
@@ -163,8 +153,6 @@ pub struct CellAnswer {
     pub share: Option<Share>,
     /// Whether it has the trace of `none` by itself.
     pub alike: Alike,
-    /// How many of its polls were not carried out.
-    pub saved: u64,
     /// What is not as expected, a line each.
     pub mismatches: Vec<String>,
     /// A hang where none was expected.
@@ -173,7 +161,7 @@ pub struct CellAnswer {
     pub fault: Option<String>,
     /// Why its order does not fit it: the same text as in `fault`, for what is a mistake of the one who wrote the order.
     pub misfit: Option<String>,
-    /// How the trace on this stage differs from that on the first stage; or from its own, if all polls are carried out.
+    /// How the trace on this stage differs from that on the first stage.
     pub differs: Option<String>,
     /// The timeline, if the cell is not as expected.
     pub timeline: Option<String>,
@@ -231,7 +219,6 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         digest: None,
         share: None,
         alike: Alike::No,
-        saved: 0,
         mismatches: Vec::new(),
         unexpected_hang: false,
         fault: Some(fault),

@@ -1,9 +1,7 @@
 //! Plays a unit: its stages one after the other, in each both arms, in each arm `none` and then all other cells.
 //!
 //! Invariant: a cell shares the trace of `none` in lockstep only if both have one trace on sim, and `none` has that one in
-//! lockstep too: then whatever its strategy is told is what it was told on sim, where it did nothing. Where polls are not
-//! carried out, the trace is compared with one in which they are: that of sim, or, on one stage, of the same cell once more,
-//! for one cell in [`SAMPLE`].
+//! lockstep too: then whatever its strategy is told is what it was told on sim, where it did nothing.
 
 use super::{Alike, Answer, CellAnswer, Hashes, SAMPLE, TIMELINE_WIDTH, Unit, Wanted, failed};
 use crate::kernel::KernelError;
@@ -13,7 +11,7 @@ use rehang_judge::score::Share;
 use rehang_judge::{CellFacts, Row, Verdict, judge, timeline};
 use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage, TieChoice, fnv};
-use rehang_stage::{Job, JudgedError, Played, Polls, RunError, Setting, facts, judged};
+use rehang_stage::{JudgedError, Played, RunError, Setting, facts, judged};
 use rehang_trace::{Trace, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -98,9 +96,6 @@ struct Ran {
     verdict: Verdict,
     facts: CellFacts,
     wall_us: u64,
-    /// How many polls were not carried out, and how the trace differs from one in which they are.
-    saved: u64,
-    differs: Option<String>,
 }
 
 impl<'u> Runner<'u> {
@@ -200,21 +195,11 @@ impl<'u> Runner<'u> {
         arm: Arm,
         none: Option<&Ran>,
     ) -> Result<Ran, JudgedError> {
-        let polls = self.unit.polls(self.stage);
-        let job = Job { polls, ..self.unit.job(scenario, stack, choices) };
+        let job = self.unit.job(scenario, stack, choices);
         let setting = self.setting(arm);
         let began = Instant::now();
-        let Played { trace, verdict, facts, saved, .. } =
-            judged(self.kernel, &job, &setting, none.map(|none| &none.verdict))?;
+        let Played { trace, verdict, facts, .. } = judged(self.kernel, &job, &setting, none.map(|none| &none.verdict))?;
         let wall_us = micros(began);
-        let is_compared = self.unit.stages.len() > 1;
-        let differs = match saved > 0 && !is_compared && is_sampled(&format!("{} {}", self.unit.name, job.stack)) {
-            true => {
-                let whole = rehang_stage::run(self.kernel, &Job { polls: Polls::All, ..job })?;
-                (whole.trace != trace).then(|| difference(&whole.trace, &trace))
-            }
-            false => None,
-        };
         // most traces differ from their first event on, or not at all
         let same = none.filter(|none| *none.trace == trace);
         let (trace, hash) = match same {
@@ -224,7 +209,7 @@ impl<'u> Runner<'u> {
                 (Rc::new(trace), hash)
             }
         };
-        Ok(Ran { trace, hash, verdict, facts, wall_us, saved, differs })
+        Ok(Ran { trace, hash, verdict, facts, wall_us })
     }
 
     /// A cell that is not run: the trace of `none`, judged as its own.
@@ -233,7 +218,7 @@ impl<'u> Runner<'u> {
         let facts = facts(&self.unit.job(scenario, stack, &[]), &self.setting(arm));
         let verdict = judge(&none.trace, &facts, Some(&none.verdict))?;
         let (trace, hash, wall_us) = (Rc::clone(&none.trace), none.hash.clone(), micros(began));
-        Ok(Ran { trace, hash, verdict, facts, wall_us, saved: 0, differs: None })
+        Ok(Ran { trace, hash, verdict, facts, wall_us })
     }
 
     fn show(
@@ -244,7 +229,7 @@ impl<'u> Runner<'u> {
         alike: Alike,
         first: &mut BTreeMap<String, Rc<Trace>>,
     ) -> CellAnswer {
-        let Ran { trace, hash, verdict, facts, wall_us, saved, differs } = ran;
+        let Ran { trace, hash, verdict, facts, wall_us } = ran;
         let found = meets(verdict, Some(&none.verdict), &wanted.expect);
         let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
         let seen = (!found.is_empty()).then(|| Seen::of(verdict, &none.verdict));
@@ -253,7 +238,7 @@ impl<'u> Runner<'u> {
         if wanted.arm == Arm::Control {
             row.scenario.push_str("::control");
         }
-        let elsewhere = match first.get(&wanted.id) {
+        let differs = match first.get(&wanted.id) {
             // for all that share it, the trace of `none` has been compared once
             _ if alike == Alike::Shared => None,
             Some(there) => (there != trace).then(|| difference(there, trace)),
@@ -265,7 +250,6 @@ impl<'u> Runner<'u> {
                 (alike == Alike::Sampled && *trace != none.trace).then(|| difference(&none.trace, trace))
             }
         };
-        let differs = elsewhere.or_else(|| differs.clone());
         let show = !mismatches.is_empty() || differs.is_some() || self.unit.keep_traces;
         let written = self.unit.keep_traces.then(|| {
             let mut out = Vec::new();
@@ -285,7 +269,6 @@ impl<'u> Runner<'u> {
             digest: hash.digest,
             share: Some(Share::of(facts, verdict, &none.verdict)),
             alike,
-            saved: *saved,
             mismatches,
             unexpected_hang,
             fault: None,

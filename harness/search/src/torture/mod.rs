@@ -16,7 +16,7 @@ use crate::limits::rng;
 use rehang_judge::timeline;
 use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
-use rehang_stage::{Job, JudgedError, Polls, Proofs, Setting, TEXT_MAX, judged};
+use rehang_stage::{Job, JudgedError, Proofs, Setting, TEXT_MAX, judged};
 use rehang_trace::{Ended, Trace, What};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,8 +44,7 @@ pub struct Order {
     pub scenario: Scenario,
     /// The stacks, each a cell.
     pub stacks: Vec<String>,
-    /// The stages; each cell runs twice on each, the second time without the polls whose answer is known. The traces are
-    /// compared with that of the first run on the first stage.
+    /// The stages; each cell runs twice on each. The traces are compared with that of the first run on the first stage.
     pub stages: Vec<Stage>,
     /// Steps after which a cell is given up.
     pub steps_max: u64,
@@ -217,11 +216,11 @@ pub fn examine<E: Display>(order: &Order, kernels: &mut dyn FnMut(Stage) -> Resu
             }
         };
         for stack in &order.stacks {
-            let runs = [(Proofs::Claimed, Polls::All, "first"), (Proofs::Replayed, Polls::Changed, "second")];
-            for (proofs, polls, run) in runs {
+            let runs = [(Proofs::Claimed, "first"), (Proofs::Replayed, "second")];
+            for (proofs, run) in runs {
                 answer.tally.runs += 1;
                 let limits = (order.steps_max, TEXT);
-                let trace = match play(kernel.as_mut(), order, stack, stage, (proofs, polls), limits) {
+                let trace = match play(kernel.as_mut(), order, stack, stage, proofs, limits) {
                     Ok(trace) => trace,
                     Err(why) => {
                         answer.see(Breach::InternalError, stack, stage, why.to_string());
@@ -280,7 +279,7 @@ enum OrderError {
 /// Plays the cell on sim without claiming lassos: it goes on to its end, or is given up.
 fn unproved(kernel: &mut dyn Kernel, order: &Order, stack: &str) -> Result<Trace, OrderError> {
     let limits = (order.steps_max.saturating_mul(PATIENCE), TEXT_MAX);
-    play(kernel, order, stack, Stage::Sim, (Proofs::Off, Polls::All), limits)
+    play(kernel, order, stack, Stage::Sim, Proofs::Off, limits)
 }
 
 fn play(
@@ -288,14 +287,14 @@ fn play(
     order: &Order,
     stack: &str,
     stage: Stage,
-    (proofs, polls): (Proofs, Polls),
+    proofs: Proofs,
     (steps_max, text_max): (u64, usize),
 ) -> Result<Trace, OrderError> {
     let scenario = &order.scenario;
     let (Some(&terminal), Some(&seed)) = (scenario.terminals.first(), scenario.seeds.first()) else {
         return Err(OrderError::NoCell);
     };
-    let job = Job { steps_max, text_max, proofs, polls, ..Job::new(scenario, stack, terminal, seed) };
+    let job = Job { steps_max, text_max, proofs, ..Job::new(scenario, stack, terminal, seed) };
     let setting = Setting { name: "torture", stage, arm: Arm::Main, healthy: Span::ZERO };
     Ok(judged(kernel, &job, &setting, None)?.trace)
 }

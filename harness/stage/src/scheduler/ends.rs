@@ -20,7 +20,6 @@ impl Scheduler<'_, '_> {
     /// there.
     pub fn begin_again(&mut self) -> Result<(), InternalError> {
         self.hub.run_over = false;
-        self.hub.send_polls()?;
         self.land(self.hub.now)?;
         self.hub.material += 1;
         if !self.hub.serves {
@@ -62,7 +61,6 @@ impl Scheduler<'_, '_> {
 
     /// The run is settled: what is in flight is delivered, a server is shut down, and what is left is recorded.
     pub fn finish(&mut self) -> Result<(), InternalError> {
-        self.hub.send_polls()?;
         self.land(self.hub.now)?;
         if self.hub.serves && self.hub.agent_alive() && !self.ties.is_cut {
             self.hub.signal("client", false, Sig::Term)?;

@@ -7,7 +7,6 @@
 use super::hub::Hub;
 use super::inbox::Input;
 use super::net::{Connection, Kind};
-use super::polls::{Exchange, Kept};
 use rehang_os::{
     kernel::InternalError,
     os::{Read, Write},
@@ -57,8 +56,7 @@ impl Hub<'_> {
         self.record(who, What::Request { id, method: method.into(), path: path.to_owned(), body: json });
         let until = timeout.map(|span| self.now + span);
         let what = Kind::Request { id, status: 0, body: Vec::new(), until };
-        let kept = self.poll(id, (method, path, body), timeout)?;
-        if !self.open_connection(who, bytes, what, kept)? {
+        if !self.open_connection(who, bytes, what)? {
             self.fail(self.actor, who, id, "refused");
         }
         Ok(id)
@@ -74,8 +72,7 @@ impl Hub<'_> {
             headers.push(("last-event-id", id));
         }
         let bytes = request(method, &path, HOST, &headers, b"");
-        self.acts()?;
-        self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() }, None)
+        self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
     }
 
     /// Whether the actor whose turn it is will say on its next event stream what it has seen last.
@@ -87,7 +84,6 @@ impl Hub<'_> {
     pub fn cancel(&mut self, who: &str, id: u32) -> Result<(), InternalError> {
         let at = self.net.open.iter().position(|c| c.request() == Some(id));
         if let Some(at) = at {
-            self.acts()?;
             let connection = self.net.open.remove(at);
             self.record(who, What::RequestFailed { id, why: "cancelled".to_owned() });
             self.hang_up(&connection)?;
@@ -97,7 +93,6 @@ impl Hub<'_> {
 
     /// Closes all connections of an actor.
     pub fn close_connections(&mut self, seat: usize) -> Result<(), InternalError> {
-        self.acts()?;
         let (mine, others) = std::mem::take(&mut self.net.open).into_iter().partition(|c: &Connection| c.seat == seat);
         self.net.open = others;
         for connection in mine {
@@ -110,15 +105,9 @@ impl Hub<'_> {
         connection.handle.map_or(Ok(()), |handle| self.kernel.close(handle, true))
     }
 
-    fn open_connection(
-        &mut self,
-        who: &str,
-        unsent: Vec<u8>,
-        what: Kind,
-        kept: Option<Kept>,
-    ) -> Result<bool, InternalError> {
+    fn open_connection(&mut self, who: &str, unsent: Vec<u8>, what: Kind) -> Result<bool, InternalError> {
         let Some(port) = self.port else { return Ok(false) };
-        let handle = match kept.is_none() && self.kernel.has_room(port) {
+        let handle = match self.kernel.has_room(port) {
             false => None,
             true => match self.kernel.connect(port)? {
                 Ok(handle) => Some(handle),
@@ -126,8 +115,8 @@ impl Hub<'_> {
             },
         };
         let reader = ResponseReader::new();
-        let (seat, who, length) = (self.actor, who.into(), unsent.len() as u64);
-        self.net.open.push(Connection { handle, port, seat, who, reader, unsent, length, came: 0, kept, what });
+        let (seat, who) = (self.actor, who.into());
+        self.net.open.push(Connection { handle, port, seat, who, reader, unsent, what });
         Ok(true)
     }
 
@@ -160,17 +149,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         let (seat, who) = (connection.seat, connection.who);
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
-                let (status, body) = match connection.kept {
-                    Some(Kept { exchange, .. }) => (exchange.status, exchange.body.clone()),
-                    None => {
-                        let body = hub.net.bodies.of_text(&text(&body));
-                        let (request, answer) = (connection.length, connection.came);
-                        if hub.polls.is_on {
-                            hub.polls.came.push((id, Exchange { status, body: body.clone(), request, answer }));
-                        }
-                        (status, body)
-                    }
-                };
+                let body = hub.net.bodies.of_text(&text(&body));
                 hub.record(&who, What::Response { id, status, body: body.clone() });
                 hub.deliver(seat, Input::Response { id, status, body });
             }
@@ -185,9 +164,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
 }
 
 fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, InternalError> {
-    let Connection { handle, port, kept: None, .. } = hub.net.open[at] else {
-        return Ok(if hub.polls.answers_now { Came::Whole } else { Came::Nothing });
-    };
+    let Connection { handle, port, .. } = hub.net.open[at];
     let handle = match handle {
         Some(handle) => handle,
         None if !hub.kernel.has_room(port) => return Ok(Came::Nothing),
@@ -207,7 +184,6 @@ fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, InternalError> {
         let connection = &mut hub.net.open[at];
         let end = match hub.kernel.read(handle, 65_536)? {
             Read::Data(bytes) => {
-                connection.came += bytes.len() as u64;
                 connection.reader.feed_vec(bytes);
                 None
             }

@@ -8,7 +8,6 @@ use super::evidence::records::Records;
 use super::inbox::{Inbox, Input};
 use super::model_net::Connections;
 use super::net::Net;
-use super::polls::PollBook;
 use super::ports::Ports;
 use super::spin::Burned;
 use rehang_actors::PROMPT;
@@ -87,7 +86,6 @@ pub struct Hub<'w> {
     pub client_waits: bool,
     pub session: String,
     pub net: Net,
-    pub polls: PollBook,
     pub model_listener: Option<Handle>,
     pub model: Connections,
     /// What was asked and has not ended.
@@ -177,7 +175,6 @@ impl<'w> Hub<'w> {
             client_waits: false,
             session: String::new(),
             net: Net::default(),
-            polls: PollBook::new(job),
             model_listener: listener.map(|(handle, _)| handle),
             model: Connections::default(),
             asks: Vec::new(),
@@ -201,7 +198,6 @@ impl<'w> Hub<'w> {
     /// Starts the agent of the cell.
     pub fn launch(&mut self) -> Result<(), InternalError> {
         self.kernel.set_now(self.now);
-        self.acts()?;
         let (agent, streams) = self.kernel.start(&self.launch)?;
         self.agent = agent;
         self.streams = streams;
@@ -226,7 +222,6 @@ impl<'w> Hub<'w> {
 
     /// Closes the wrapper's ends of all streams of the agent.
     pub fn close_streams(&mut self) -> Result<(), InternalError> {
-        self.acts()?;
         let streams = std::mem::take(&mut self.streams);
         self.stream_open = [false; 2];
         self.unwritten.clear();
@@ -315,7 +310,6 @@ impl<'w> Hub<'w> {
     pub fn signal(&mut self, who: &str, group: bool, sig: Sig) -> Result<(), InternalError> {
         let to = format!("{}{}", self.kernel.role(self.agent), if group { "*" } else { "" });
         self.record(who, What::Signal { sig: sig.name().to_owned(), to });
-        self.acts()?;
         self.kernel.kill(self.agent, group, sig)
     }
 
@@ -348,7 +342,6 @@ impl<'w> Hub<'w> {
     }
 
     fn signal_each(&mut self, who: &str, all: Vec<Proc>, sig: Sig) -> Result<(), InternalError> {
-        self.acts()?;
         for proc in all {
             // one may have ended with another
             if self.kernel.alive(proc) {
@@ -374,14 +367,12 @@ impl<'w> Hub<'w> {
             }
         }
         self.unwritten.extend(bytes);
-        self.acts()?;
         self.flush()
     }
 
     /// Closes the agent's stdin, or hangs its terminal up.
     pub fn close_stdin(&mut self, who: &str) -> Result<(), InternalError> {
         self.material += 1;
-        self.acts()?;
         if let Some(handle) = self.streams.stdin.take() {
             self.record(who, What::InEnd);
             self.kernel.close(handle, false)?;
@@ -435,7 +426,6 @@ impl<'w> Hub<'w> {
             client_waits,
             session,
             net,
-            polls: _, // not compared: what they keep is what would be answered again
             model_listener,
             model,
             asks,

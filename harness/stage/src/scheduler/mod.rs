@@ -17,7 +17,6 @@ mod model;
 mod model_net;
 mod net;
 mod played;
-mod polls;
 mod ports;
 mod proof;
 mod spin;
@@ -29,7 +28,6 @@ mod wrapper_host;
 pub use evidence::{Look, Looks, dress};
 use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
-pub use polls::Polls;
 pub use ports::port_in;
 use proof::{Cycle, Half, Place, Proof};
 pub use proof::{Proofs, State};
@@ -79,8 +77,6 @@ pub struct Job<'a> {
     pub proofs: Proofs,
     /// When evidence is taken. It changes no trace.
     pub looks: Looks,
-    /// Which polls are carried out. It changes no trace.
-    pub polls: Polls,
 }
 
 impl<'a> Job<'a> {
@@ -93,8 +89,8 @@ impl<'a> Job<'a> {
     /// A cell from the beginning of virtual time, with the limits that all cells have.
     pub fn new(scenario: &'a Scenario, stack: &'a str, terminal: Terminal, seed: u64) -> Job<'a> {
         let (begin, proofs) = (VTime::ZERO, Proofs::default());
-        let (steps_max, text_max, looks, polls) = (STEPS_MAX, TEXT_MAX, Looks::Never, Polls::All);
-        Job { scenario, stack, terminal, seed, choices: &[], begin, steps_max, text_max, proofs, looks, polls }
+        let (steps_max, text_max, looks) = (STEPS_MAX, TEXT_MAX, Looks::Never);
+        Job { scenario, stack, terminal, seed, choices: &[], begin, steps_max, text_max, proofs, looks }
     }
 }
 
@@ -105,8 +101,6 @@ pub struct Record {
     pub trace: Trace,
     /// How often a participant was let run.
     pub steps: u64,
-    /// How many polls were not carried out ([`Polls::Changed`]).
-    pub saved: u64,
     /// The evidence that was taken.
     pub looks: Vec<Look>,
 }
@@ -149,7 +143,6 @@ pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
 pub fn run_watched(kernel: &mut dyn Kernel, job: &Job<'_>, watch: &mut dyn Watch) -> Result<Option<Record>, RunError> {
     let mut scheduler = Scheduler::new(kernel, job)?;
     scheduler.ties.watch = Some(watch);
-    scheduler.hub.polls.is_on = false;
     let result = scheduler.drive();
     let is_cut = scheduler.ties.is_cut;
     let record = scheduler.recorded(result)?;
@@ -274,8 +267,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             cleared?;
         }
         let trace = Trace { events: std::mem::take(&mut self.hub.events) };
-        let (steps, saved) = (self.steps, self.hub.polls.saved);
-        Ok(Record { trace, steps, saved, looks: std::mem::take(&mut self.looks) })
+        Ok(Record { trace, steps: self.steps, looks: std::mem::take(&mut self.looks) })
     }
 
     fn drive(&mut self) -> Result<(), InternalError> {
@@ -389,8 +381,6 @@ impl<'w, 'j> Scheduler<'w, 'j> {
 
     /// The state has repeated: it is a hang, if the cycle is the same when it is played once more.
     fn claim(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), InternalError> {
-        // what proves a hang is carried out, and what shows it
-        self.hub.polls.is_on = false;
         let (now, waits, events) = (self.hub.now, self.waits(), self.hub.events.len());
         if self.job.proofs == Proofs::Replayed {
             self.replay(cycle, unit)?;
@@ -451,9 +441,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     /// Who can go on at this instant, each with its rank.
     fn candidates(&mut self) -> Result<Few<(Candidate, u64)>, InternalError> {
         let mut candidates = Few::new();
-        let mut ready = self.hub.kernel.ready(self.hub.now)?;
-        ready.extend(self.polled(&ready));
-        for proc in ready {
+        for proc in self.hub.kernel.ready(self.hub.now)? {
             let rank = rank(self.job.seed, self.hub.kernel.role(proc));
             candidates.push((Candidate::Process(proc), rank));
         }
@@ -481,9 +469,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         let Some(chosen) = self.pick(candidates, None)? else { return Ok(true) };
         self.steps += 1;
         self.spin.runs(chosen, self.at_instant + 1);
-        let (before, is_known) = self.begin_step(chosen)?;
         match chosen {
-            Candidate::Process(_) if is_known => {}
             Candidate::Process(proc) => self.hub.kernel.run(proc, self.hub.now)?,
             Candidate::Actor(at) => {
                 let inbox = self.hub.inboxes[at].take();
@@ -494,7 +480,6 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         }
         self.hub.drain()?;
         self.hub.admit_client();
-        self.end_step(chosen, before)?;
         Ok(true)
     }
 
@@ -513,7 +498,6 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     /// The cycle, if the whole state at this place is the one that this proof keeps, and no process that the cycle
     /// started was at a tie: in the next round it has another name, which may decide otherwise.
     fn repeats(&mut self, proof: &mut Proof, ordinal: u64) -> Result<Option<Cycle>, InternalError> {
-        self.hub.send_polls()?;
         self.hub.kernel.set_now(self.hub.now);
         let place = Place { now: self.hub.now, ordinal, events: self.hub.events.len(), spawned: self.hub.spawned };
         let cycle = proof.repeats(place, |half, canon| self.write_state(half, canon))?;
@@ -521,7 +505,6 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 
     fn whole_state(&mut self) -> Result<State, InternalError> {
-        self.hub.send_polls()?;
         self.hub.kernel.set_now(self.hub.now);
         State::of(self.hub.now, |half, canon| self.write_state(half, canon))
     }

@@ -3,7 +3,6 @@
 //! Invariant: a request's number counts the cell's requests from 1 and decides nothing; what is compared of a request
 //! is its place among those that are open.
 
-use super::polls::Kept;
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical, VTime};
 use rehang_trace::{Json, Name};
@@ -55,11 +54,6 @@ pub(super) struct Connection {
     pub(super) who: Name,
     pub(super) reader: ResponseReader,
     pub(super) unsent: Vec<u8>,
-    /// How long the request is and how much of its answer has come, in bytes.
-    pub(super) length: u64,
-    pub(super) came: u64,
-    /// Its answer, if it is a poll that was not sent.
-    pub(super) kept: Option<Kept>,
     pub(super) what: Kind,
 }
 
@@ -129,9 +123,6 @@ impl Connection {
             who: _, // not compared: a seat has one name
             reader,
             unsent,
-            length: _, // not compared: what has come and gone decides nothing
-            came: _,   // not compared: as above
-            kept: _,   // not compared: there is none when a state is written (`Hub::send_polls`)
             what,
         } = self;
         canon.flag(handle.is_some()).num(u64::from(*port)).num(*seat as u64).bytes(unsent);

@@ -114,7 +114,6 @@ impl WrapperHost {
                 return Ok(Some(Seen::Protocol(ProtocolSeen::Children(count))));
             }
             Act::Process(ProcessAct::Look) => {
-                hub.show_polls()?;
                 self.glance.begin(hub);
             }
             Act::Protocol(ProtocolAct::FindPid) => {
