@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_518;
+const BEHIND_SUPERVISE: usize = 29_779;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -30,15 +30,15 @@ const LINES: [(&str, usize); 30] = [
     ("cli", 9_056),
     ("conform", 2_503),
     ("drift", 1_749),
-    ("evidence", 20_175),
+    ("evidence", 20_680),
     ("hangs", 1_543),
     ("judge", 8_249),
     ("lab", 2_120),
-    ("live", 5_043),
+    ("live", 5_044),
     ("logs", 12_912),
     ("model-server", 1_843),
     ("oracle", 436),
-    ("os", 12_019),
+    ("os", 12_026),
     ("processes", 351),
     ("random-traces", 220),
     ("report", 2_235),

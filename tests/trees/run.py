@@ -593,7 +593,7 @@ def close(results, options):
         print(f'called HUNG within {options.named:.0f} s: {share(sum(r.is_hung for r in hung))}')
         for r in sorted((r for r in hung if r.named and not r.is_hung), key=lambda r: r.case.name):
             later = f'counts as hung after {r.hung_in_ms / 60000:.0f} min more' if r.hung_in_ms else 'for as long as it lasts'
-            print(f'  named, not called HUNG: {r.case.name}: {(r.said or "").split()[0]}, {later}')
+            print(f"  named, not called HUNG: {r.case.name}: {(r.said or '-').split()[0]}, {later}")
     count = {kind: sum(r.kind == kind for r in results) for kind in ('passed', 'failed', 'skipped')}
     print(', '.join(f'{number} {kind}' for kind, number in count.items()))
     return 1 if failed else 0

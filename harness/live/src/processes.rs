@@ -164,6 +164,7 @@ impl Look {
             Object::Event { .. } => "eventfd".to_owned(),
             Object::Timer { .. } => "timer".to_owned(),
             Object::Signal => "signals".to_owned(),
+            Object::Children => "its children's ends".to_owned(),
             Object::Process { .. } => "a process's end".to_owned(),
             Object::Inotify => "changes of files".to_owned(),
             Object::Uring => "io_uring".to_owned(),

@@ -89,6 +89,9 @@ pub enum Object {
         device: (u32, u32),
         #[allow(missing_docs)]
         offset: u64,
+        /// Whether nothing of it comes after the offset: what is read there is nothing, until somebody adds to it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        at_end: bool,
     },
     /// An epoll instance.
     Epoll {
@@ -107,6 +110,8 @@ pub enum Object {
     },
     /// Signals as a descriptor.
     Signal,
+    /// The ends of its children as a descriptor: SIGCHLD alone.
+    Children,
     /// A process as a descriptor.
     Process {
         /// Which; -1: it has been reaped.

@@ -76,6 +76,9 @@ pub struct Process {
     /// others that have it. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_with: Option<Vec<Pid>>,
+    /// Of a process of the tree whose threads wait in its own memory: all other processes that have the very same memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same_memory: Vec<Pid>,
     /// Descriptors that were sent to it over Unix sockets and that it has not taken yet.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fds_in_flight: u64,

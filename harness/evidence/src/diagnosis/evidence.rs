@@ -147,7 +147,7 @@ fn number(process: &Process, wait: &Wait) -> i64 {
 }
 
 fn internal(view: &View<'_>, process: &Process, fd: &Descriptor) -> bool {
-    matches!(fd.what, Object::Event { .. } | Object::Signal | Object::Null)
+    matches!(fd.what, Object::Event { .. } | Object::Signal | Object::Children | Object::Null)
         || (fd.fd > 2 && view.own_channel(process, fd))
 }
 

@@ -8,6 +8,7 @@ use super::finding::{Finding, rank};
 use super::graph::{Edge, Graph, Life, Over, To};
 use super::rules::{self, end_it};
 use super::view::View;
+use super::waits::On;
 use super::ways::{self, Way};
 use super::{Sure, Verdict};
 use crate::data::{Alarms, Pid, Signals};
@@ -15,7 +16,7 @@ use rehang_hangs::{EndedBy, Mechanism, Signature};
 use std::collections::BTreeSet;
 
 /// Hangs of a process to which another one does not write, and which would go on once that one does.
-const UNFED: [Signature; 2] = [Signature::StdinOpen, Signature::TtyRead];
+const UNFED: [Signature; 3] = [Signature::StdinOpen, Signature::TtyRead, Signature::MutualWait];
 /// A timer of a program that serves or follows which is no longer than this is of its housekeeping: Node.js looks at its
 /// connections each 30 s (`http.createServer`, connectionsCheckingInterval).
 const OF_A_SERVER_MS: u64 = 30_000;
@@ -62,6 +63,10 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
     }
     if let Some(way) = ends_with_its_reader(view, &finding) {
         return ends_by(finding, &way, 0);
+    }
+    if let Some(way) = from_outside(view, graph, &finding) {
+        let lived = view.process(finding.pid).map_or(0, |process| view.age_ms(process));
+        return ends_by(finding, &way, lived);
     }
     if let Some(way) = fed_later(view, graph, &finding) {
         return ends_by(finding, &way, 0);
@@ -155,7 +160,8 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
 /// has asked for. It has what it has started for later, such as the filter of a report; an agent reads before it works, and
 /// who began the whole tree without a word has none for it.
 fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
-    if !UNFED.contains(&finding.signature) || view.is_known_agent(finding.pid) {
+    let is_closed = finding.signature == Signature::MutualWait && graph.seems_closed_in(finding.pid);
+    if !UNFED.contains(&finding.signature) || view.is_known_agent(finding.pid) || is_closed {
         return None;
     }
     let to = |edge: &Edge| if let To::Process(pid) = edge.to { Some(pid) } else { None };
@@ -172,6 +178,32 @@ fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
         let (pid, why) = std::iter::once(writer).chain(others).find_map(|pid| Some((pid, goes_on(pid)?)))?;
         let through = if pid == writer { String::new() } else { format!(" waits for {}, which", view.name(pid)) };
         Some(Way { what: format!("{}, which{through} {why}", view.name(writer)), left_ms: None })
+    })
+}
+
+/// Of a process that reads what others would write: anyone who opens the named FIFO that it reads, and who may wake one of
+/// those others, by a signal that it handles or by a request in its io_uring.
+fn from_outside(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
+    if !UNFED.contains(&finding.signature) && finding.signature != Signature::OwnPipe {
+        return None;
+    }
+    let way = |what: String| Way { what, left_ms: None };
+    let reader = view.process(finding.pid)?;
+    let fifo = view.waits(reader).iter().find_map(|wait| match wait.on {
+        On::Input(fd) => reader.fd(fd).and_then(|fd| view.named_fifo(fd)).map(str::to_owned),
+        _ => None,
+    });
+    if let Some(path) = fifo {
+        return Some(way(format!("a process that opens {path}")));
+    }
+    let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none());
+    let others = others.into_iter().filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
+    others.filter(|pid| *pid != finding.pid).filter_map(|pid| view.process(pid)).find_map(|other| {
+        let name = view.name(other.pid);
+        if ways::awaits_signals(other) {
+            return Some(way(format!("a signal to {name}, which handles it")));
+        }
+        ways::ring(other).then(|| way(format!("a request in the io_uring of {name}")))
     })
 }
 

@@ -16,6 +16,7 @@ mod at_graph;
 mod at_idle;
 mod at_named;
 mod at_network;
+mod at_others;
 mod at_parts;
 mod at_pipes;
 mod at_runs;
@@ -224,7 +225,7 @@ fn started(mut process: Process, args: &[&str]) -> Process {
 }
 
 fn file(process: Process, fd: i32, path: &str, inode: u64) -> Process {
-    has(process, fd, Mode::Both, Object::File { path: path.into(), inode, device: (8, 1), offset: 0 })
+    has(process, fd, Mode::Both, Object::File { path: path.into(), inode, device: (8, 1), offset: 0, at_end: false })
 }
 
 fn socket(process: Process, fd: i32, inode: u64) -> Process {
@@ -455,7 +456,8 @@ pub(crate) fn lock(pid: Pid, waits: bool) -> Lock {
 
 #[test]
 fn a_lock_and_its_holder() {
-    let file = || Object::File { path: "/repo/.git/index.lock".into(), inode: 7, device: (8, 1), offset: 0 };
+    let file =
+        || Object::File { path: "/repo/.git/index.lock".into(), inode: 7, device: (8, 1), offset: 0, at_end: false };
     let waiter = has(process(11, 10, "git"), 3, Mode::Both, file());
     let waiter = calls(waiter, "flock", Does::Lock { fd: 3 }, TimeLimit::Never);
     let sleeps = calls(process(20, 1, "editor"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(90_000));

@@ -294,8 +294,13 @@ impl<'a> View<'a> {
     /// The FIFO that a process reads here and keeps open for writing itself, so that no writer's end is its end: a channel for
     /// commands (fifo(7)). Anyone may open it, as long as it has a name.
     pub fn kept_open<'d>(&self, process: &Process, fd: &'d Descriptor) -> Option<&'d str> {
+        self.named_fifo(fd).filter(|_| self.writes_itself(process, fd))
+    }
+
+    /// The FIFO that a process reads here, if it still has a name: anyone may open it and write.
+    pub fn named_fifo<'d>(&self, fd: &'d Descriptor) -> Option<&'d str> {
         let Object::Fifo { path, .. } = &fd.what else { return None };
-        (self.writes_itself(process, fd) && !path.ends_with(" (deleted)")).then_some(path.as_str())
+        (!path.ends_with(" (deleted)")).then_some(path.as_str())
     }
 
     pub fn socket(&self, fd: &Descriptor) -> Option<&'a Socket> {

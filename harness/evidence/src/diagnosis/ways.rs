@@ -76,6 +76,9 @@ pub fn own(view: &View<'_>, process: &Process) -> Vec<Way> {
     if handles(process, libc::SIGALRM) && may_be_armed {
         ways.push(Way::new("an alarm of its own", None));
     }
+    if ring(process) {
+        ways.push(Way::new("a request in its io_uring", None));
+    }
     let hidden = |wait: &Wait| {
         let fd = match wait.on {
             On::Input(fd) | On::Output(fd) => fd,
@@ -88,6 +91,11 @@ pub fn own(view: &View<'_>, process: &Process) -> Vec<Way> {
         ways.push(Way::new("a limit of its socket, which may not be read", None));
     }
     ways
+}
+
+/// Whether a request in an io_uring of a process may wake it. The event loop of Node.js reads files by one.
+pub fn ring(process: &Process) -> bool {
+    process.fds.iter().any(|fd| fd.what == Object::Uring) && !is_node(process)
 }
 
 /// The soonest timer of a process: the limit of a call of any of its threads, or a timer that it has as a descriptor.
@@ -109,13 +117,20 @@ fn handles_all(process: &Process) -> bool {
     process.signals.caught.count_ones() as usize >= ALL_SIGNALS
 }
 
+/// Whether it is a known agent, or another program of Node.js or Bun.
+fn is_node(process: &Process) -> bool {
+    ["node", "bun", "MainThread"].contains(&process.comm.as_str()) || kind::of(process).is_some()
+}
+
 /// Whether it handles a signal by which programs wake each other: USR1, USR2, IO, a real-time signal. The first three of
 /// those belong to the C library; Node.js, and with it most agents, has its inspector at USR1.
 pub fn awaits_signals(process: &Process) -> bool {
-    let is_node = ["node", "bun", "MainThread"].contains(&process.comm.as_str()) || kind::of(process).is_some();
+    let is_node = is_node(process);
     let wakes = |signal: &i32| match *signal {
         libc::SIGUSR1 => !is_node,
-        libc::SIGUSR2 | libc::SIGIO => true,
+        libc::SIGUSR2 => true,
+        // what cleans up before any signal ends it handles these two beside it (GNU sort)
+        libc::SIGIO => ![libc::SIGXCPU, libc::SIGXFSZ].iter().all(|signal| handles(process, *signal)),
         signal => signal > 34,
     };
     !handles_all(process) && Signals::of(process.signals.caught).any(|signal| wakes(&signal))

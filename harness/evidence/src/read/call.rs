@@ -34,17 +34,22 @@ fn in_call(base: &str, process: &Process, tid: Pid, reach: &Reach, (number, args
         // a wait that a stop interrupted: the kernel's function tells which call it was, and the arguments are still
         // those of the wait
         let wchan = file::record(&format!("{base}/wchan")).unwrap_or_default();
-        call.name = restarted(&wchan, args[0]).to_owned();
+        call.name = restarted(plain(&wchan), args[0]).to_owned();
     }
     decode(&mut call, process, tid, reach);
     if let Does::Open { fifo, .. } = &mut call.does {
         // the kernel's function says it, if its names may be read
-        *fifo |= file::record(&format!("{base}/wchan")).is_ok_and(|wchan| wchan == "wait_for_partner");
+        *fifo |= file::record(&format!("{base}/wchan")).is_ok_and(|wchan| plain(&wchan) == "wait_for_partner");
     }
     if let Some(time) = &reach.time {
         time.limit(tid, &mut call);
     }
     call
+}
+
+/// A kernel's function without what the compiler has added to its name: `poll_schedule_timeout.constprop.0`.
+pub fn plain(function: &str) -> &str {
+    function.split('.').next().unwrap_or(function)
 }
 
 /// Of the calls that are restarted like this, only clock_nanosleep has a small number as its first argument, that of a

@@ -205,13 +205,19 @@ pub fn pty_of(device: u32) -> Option<u32> {
     (136..=143).contains(&major).then(|| (major - 136) * 256 + minor)
 }
 
+/// The set of signals that holds SIGCHLD alone.
+const CHILDREN: u64 = 1 << (libc::SIGCHLD - 1);
+
 /// What has no place in a file system, by the name that the kernel gives it.
 fn anonymous(kind: &str, info: &str, reach: &Reach) -> Option<Object> {
     Some(match kind {
         "eventpoll" => Object::Epoll { on: watches(info) },
         "eventfd" => Object::Event { count: number(info, "eventfd-count:") },
         "timerfd" => Object::Timer { left_ms: timer(info, reach) },
-        "signalfd" => Object::Signal,
+        "signalfd" => match u64::from_str_radix(field(info, "sigmask:").unwrap_or_default().trim(), 16) {
+            Ok(CHILDREN) => Object::Children,
+            _ => Object::Signal,
+        },
         "pidfd" => process(info),
         "inotify" | "fanotify" => Object::Inotify,
         "io_uring" => Object::Uring,
@@ -261,7 +267,8 @@ fn object(pid: Pid, fd: i32, plain: &str, info: &str, reach: &Reach) -> Object {
         }
         FileType::RegularFile => {
             let device = (status.stx_dev_major, status.stx_dev_minor);
-            Object::File { inode: status.stx_ino, device, offset: number(info, "pos:"), path: link }
+            let offset = number(info, "pos:");
+            Object::File { inode: status.stx_ino, device, offset, at_end: offset >= status.stx_size, path: link }
         }
         _ => Object::Other { link },
     }
@@ -353,7 +360,7 @@ mod tests {
     fn files_and_what_is_none() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let meta = file.as_file().metadata().unwrap();
-        let Object::File { path, inode, device, offset } = own(file.as_file()).what else { panic!("a file") };
+        let Object::File { path, inode, device, offset, .. } = own(file.as_file()).what else { panic!("a file") };
         assert_eq!((path.as_str(), inode, offset), (file.path().to_str().unwrap(), meta.ino(), 0));
         assert_eq!(device, (libc::major(meta.dev()), libc::minor(meta.dev())));
         assert_eq!(own(&fs::File::open("/dev/null").unwrap()).what, Object::Null);

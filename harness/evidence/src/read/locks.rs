@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn opened(pid: Pid, path: &str, inode: u64) -> Process {
-        let what = Object::File { path: path.to_owned(), inode, device: (0, 0), offset: 0 };
+        let what = Object::File { path: path.to_owned(), inode, device: (0, 0), offset: 0, at_end: false };
         let fds = vec![Descriptor { fd: 9, mode: Mode::Both, what }];
         Process { pid, fds, threads: vec![Thread { call_read: true, ..Thread::default() }], ..Process::default() }
     }

@@ -229,7 +229,7 @@ fn times(stat: &Stat, wchan: String, schedstat: &str, reader: &Reader) -> Thread
     Thread {
         comm: stat.comm.clone(),
         state: stat.state,
-        wchan: if wchan == "0" { String::new() } else { wchan },
+        wchan: if wchan == "0" { String::new() } else { call::plain(&wchan).to_owned() },
         cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * tick_ns(reader)),
         waited_ns: waited.unwrap_or(0),
         switches: switches.unwrap_or(0),

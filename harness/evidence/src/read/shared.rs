@@ -5,7 +5,7 @@
 
 use super::process::{All, Stat};
 use super::{Reach, beside, file};
-use crate::data::{Pid, Process, Snapshot};
+use crate::data::{Does, Pid, Process, Snapshot, Thread, TimeLimit};
 use std::collections::BTreeMap;
 
 /// What a map has behind the path of a file that was removed, and behind the name of memory without a path.
@@ -15,6 +15,51 @@ const OPEN: [&str; 2] = ["/SYSV", "/memfd:"];
 
 /// Adds to the processes of the tree who shares the memory that they wait in.
 pub fn add(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
+    add_same(snapshot, all, reach);
+    add_shared(snapshot, all, reach);
+}
+
+/// Adds who has all memory of a process that waits in its own, and is no thread of it (clone(2), CLONE_VM without
+/// CLONE_THREAD): it may wake such a thread.
+fn add_same(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
+    let in_own = |thread: &Thread| {
+        let call = thread.call.as_ref();
+        call.is_some_and(|call| call.does == Does::Futex && call.limit == TimeLimit::Never && !call.is_shared_futex())
+    };
+    let waits = |process: &&Process| !process.threads.is_empty() && process.threads.iter().all(in_own);
+    let waiting: Vec<Pid> = snapshot.tree.values().filter(waits).map(|process| process.pid).collect();
+    if waiting.is_empty() {
+        return;
+    }
+    // the size of the memory, which is the same for all that have it
+    let size = |pid: Pid| {
+        let may = !reach.leaves_out.contains(&pid) && !reach.limit.is_over();
+        let text = may.then(|| file::record(&format!("/proc/{pid}/statm")).ok()).flatten()?;
+        text.split(' ').next().filter(|size| *size != "0").map(str::to_owned)
+    };
+    let sizes: BTreeMap<Pid, String> = all.keys().filter_map(|pid| Some((*pid, size(*pid)?))).collect();
+    for pid in waiting {
+        let same = |(other, size): &(&Pid, &String)| {
+            **other != pid && Some(*size) == sizes.get(&pid) && has_memory_of(pid, **other, reach)
+        };
+        let others = sizes.iter().filter(same).map(|(other, _)| *other).collect();
+        if let Some(process) = snapshot.tree.get_mut(&pid) {
+            process.same_memory = others;
+        }
+    }
+}
+
+/// Whether two processes have the same memory, or the kernel does not say so.
+fn has_memory_of(pid: Pid, other: Pid, reach: &Reach) -> bool {
+    /// linux/kcmp.h.
+    const KCMP_VM: libc::c_int = 1;
+    // SAFETY: compares two processes by their numbers, and touches no memory of ours.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, pid, other, KCMP_VM, 0, 0) };
+    // where it may not be asked, memory that is divided otherwise is another one for sure
+    order == 0 || order < 0 && maps(pid, reach).is_some_and(|own| maps(other, reach) == Some(own))
+}
+
+fn add_shared(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
     let waits = |process: &Process| {
         let at = word(process)?;
         Some((process.pid, area(&maps(process.pid, reach)?, at)?.to_owned()))

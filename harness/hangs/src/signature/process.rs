@@ -32,7 +32,7 @@ pub(super) const EOF_SPIN: Facts = Facts {
         "the agent spins: it reads or writes again and again, and no byte moves",
         "it uses a processor and moves not one byte",
     ),
-    below: Limits::NONE.certain(
+    below: Limits::likely(
         Held,
         "a process below the agent spins: it reads or writes again and again, and no byte moves",
         AGENT_MAY_GO_ON,

@@ -97,11 +97,18 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
         Thing::Fifo(number) => (Mode::Read, Object::Fifo { inode: FIFOS + number, path: String::new() }),
         Thing::Locked(number, database) => {
             let path = if database { "/work/state.db" } else { "/work/.lock" }.to_owned();
-            (Mode::Both, Object::File { path, inode: FILES + number, device: (0, 1), offset: 0 })
+            (Mode::Both, Object::File { path, inode: FILES + number, device: (0, 1), offset: 0, at_end: false })
         }
-        Thing::Lock => {
-            (Mode::Both, Object::File { path: "/work/.state.lock".to_owned(), inode: LOCK, device: (0, 1), offset: 0 })
-        }
+        Thing::Lock => (
+            Mode::Both,
+            Object::File {
+                path: "/work/.state.lock".to_owned(),
+                inode: LOCK,
+                device: (0, 1),
+                offset: 0,
+                at_end: false,
+            },
+        ),
     };
     Descriptor { fd: fd.cast_signed(), mode, what }
 }

@@ -152,6 +152,7 @@ impl Found<'_, '_> {
             return self.add(To::Outside("what may not be read".to_owned()), Over::Unknown, "");
         };
         let name = rules::fd_name(number);
+        let reads = reads && !rules::watches_reader(fd);
         match &fd.what {
             Object::Pipe { .. } | Object::Fifo { .. } => {
                 let own = view.own_channel(process, fd);
@@ -164,7 +165,7 @@ impl Found<'_, '_> {
                     _ => (Over::Pipe, name),
                 };
                 self.ends(fd, reads, over, &which, own);
-                if let Some(path) = self.view.kept_open(process, fd).filter(|_| reads) {
+                if let Some(path) = self.view.named_fifo(fd).filter(|_| reads) {
                     self.add(To::Outside(format!("a process that opens {path}")), over, &which);
                 }
                 if own && reads {
@@ -203,10 +204,21 @@ impl Found<'_, '_> {
             }
             Object::Process { pid } if *pid > 0 => self.add(to(view, process, *pid), Over::Child, ""),
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
+            // it has no name by which others that have it could be told: a copy keeps its number, as a rule
+            Object::Timer { left_ms: None } => {
+                let has_it = |other: &Process| {
+                    let timer = other.fd(number).is_some_and(|fd| matches!(fd.what, Object::Timer { .. }));
+                    other.pid != process.pid && timer
+                };
+                if !wait.polled || view.after.processes().any(has_it) {
+                    self.add(To::Outside("another process that has its timer".to_owned()), Over::Time, name);
+                }
+            }
             Object::Inotify => self.add(To::Outside("a process that changes them".to_owned()), Over::Files, ""),
             // a known agent's handlers end it
             Object::Signal if wait.polled && view.is_known_agent(process.pid) => {}
-            Object::Signal => {
+            Object::Children if view.living_children(process.pid).next().is_some() => self.child(-1),
+            Object::Signal | Object::Children => {
                 self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, "");
             }
             // without another thread, only another process that has it can write to it
@@ -342,6 +354,9 @@ impl Found<'_, '_> {
             // it may have one
             TimeLimit::Unknown => self.add(To::Outside("what may not be read".to_owned()), Over::Thread, ""),
             _ => self.add(To::Process(process.pid), Over::Thread, ""),
+        }
+        if !process.same_memory.is_empty() {
+            self.add(To::Outside("a process that has the same memory".to_owned()), Over::Thread, "");
         }
         let only_threads = all.iter().all(|wait| wait.on == On::Futex);
         if only_threads && Signals::has(process.signals.caught, libc::SIGTERM) {

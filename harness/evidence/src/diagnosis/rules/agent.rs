@@ -305,7 +305,10 @@ pub fn owes_answer(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option
             On::Input(number) | On::Output(number) => {
                 let fd = process.fd(number)?;
                 let is_own = view.own_channel(process, fd)
-                    || matches!(fd.what, Object::Event { .. } | Object::Signal | Object::Timer { .. } | Object::Null);
+                    || matches!(
+                        fd.what,
+                        Object::Event { .. } | Object::Signal | Object::Children | Object::Timer { .. } | Object::Null
+                    );
                 let ends = view.other_end(process, fd, matches!(wait.on, On::Input(_)));
                 let known = ends.iter().all(|end| *end == host || view.after.descends(*end, pid));
                 if !is_own && (ends.is_empty() || !known) {
@@ -422,7 +425,12 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
     let does = found.sentence;
     let name = view.name(process.pid);
     // one event, or one client, is all that it waits for: whether that comes cannot be seen
-    if let Some(command) = view.process(found.pid).filter(|command| kind::ends_at_first(command)) {
+    // a bound datagram socket is no sign of a server: clients have those too
+    let may_end = |command: &&Process| {
+        let serves = found.signature == Signature::Serves;
+        kind::ends_at_first(command) || serves && command.listening(&view.after.sockets).next().is_none()
+    };
+    if let Some(command) = view.process(found.pid).filter(may_end) {
         let text = format!("{name} waits for a command that ends at the first: {does}");
         let ends = format!("{}; from outside: {}", found.ends, end_it(view, found.pid));
         let finding = Finding::hung(found.pid, Signature::NeverEnds, Mechanism::B5, text).ends(ends);

@@ -23,7 +23,7 @@ use super::Verdict;
 use super::finding::{Finding, rank};
 use super::view::View;
 use super::waits::{On, Wait};
-use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
+use crate::data::{Descriptor, Mode, Object, Pid, Process, State, TimeLimit};
 use rehang_hangs::Signature;
 use rehang_words::text::duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,7 +101,7 @@ impl<'a> Rules<'_, 'a> {
                 On::Clock if !wait.polled => {
                     Some(file::sqlite(self, process).unwrap_or_else(|| run::clock(view, process, wait)))
                 }
-                On::Ioctl { fd, request } => terminal::ioctl(view, process, wait, *fd, *request),
+                On::Ioctl { fd, request } => terminal::ioctl(self, process, wait, *fd, *request),
                 _ => None,
             };
             found.extend(finding);
@@ -174,7 +174,7 @@ impl<'a> Rules<'_, 'a> {
 
     fn output(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
         match &fd.what {
-            Object::Tty { .. } => terminal::write(self.view, process, wait, fd),
+            Object::Tty { .. } => terminal::write(self, process, wait, fd),
             Object::Pipe { .. } | Object::Fifo { .. } => pipe::write(self, process, wait, fd),
             Object::Socket { .. } => {
                 let socket = self.view.socket(fd)?;
@@ -238,18 +238,24 @@ pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
     same && (wait.polled || view.switches(process.pid, wait.tid) == 0)
 }
 
+/// Whether a descriptor that is watched for input is the writer's end of a pipe: what comes there is its reader's end (the
+/// event loop of Python's asyncio watches its processes' stdin so).
+pub fn watches_reader(fd: &Descriptor) -> bool {
+    matches!(fd.what, Object::Pipe { .. } | Object::Fifo { .. }) && fd.mode == Mode::Write
+}
+
 /// Whether `waiter` waits for `for_whom`: for its end, or for what it would write or read. The second value: whether
 /// none of its threads waits for anything else.
 pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
     let Some(process) = view.process(waiter) else { return (false, false) };
-    let (mut any, mut only) = (false, true);
+    let (mut any, mut firm, mut only) = (false, false, true);
     for wait in view.waits(process) {
         let hit = match &wait.on {
             On::Child(child) => view.process(for_whom).is_some_and(|other| {
                 other.ppid == waiter && (*child <= 0 || *child == other.pid || *child == other.ns_pid)
             }),
             On::Input(fd) | On::Output(fd) => process.fd(*fd).is_some_and(|descriptor| {
-                let reads = matches!(wait.on, On::Input(_));
+                let reads = matches!(wait.on, On::Input(_)) && !watches_reader(descriptor);
                 matches!(descriptor.what, Object::Process { pid } if pid == for_whom)
                     || view.other_end(process, descriptor, reads).contains(&for_whom)
             }),
@@ -260,9 +266,23 @@ pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
         let is_any = matches!(wait.on, On::Child(child) if child <= 0)
             && view.after.children(waiter).any(|child| child.pid != for_whom && child.state != State::Zombie);
         // one thread that waits for another is not on its own
-        only &= (hit && !wait.polled && !is_any) || wait.on == On::Futex;
+        firm |= hit && !wait.polled;
+        only &= (hit && !is_any) || wait.on == On::Futex || rests(view, process, &wait);
     }
-    (any, any && only)
+    (any, firm && only)
+}
+
+/// Whether this is what an event loop waits for that has nothing to do: its own channel, and no time.
+fn rests(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
+    wait.polled
+        && match wait.on {
+            On::Clock => wait.limit == TimeLimit::Never,
+            On::Input(fd) => process.fd(fd).is_some_and(|fd| match fd.what {
+                Object::Event { .. } => true,
+                _ => fd.fd > 2 && view.own_channel(process, fd),
+            }),
+            _ => false,
+        }
 }
 
 /// Whether a process is in a call that reads the channel now.

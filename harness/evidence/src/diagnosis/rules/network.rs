@@ -4,7 +4,7 @@
 //! connections the one that was used last decides: clients keep others for later, and those are silent.
 
 use super::{On, Rules, Wait, agent, daemon, end_it, left, run};
-use crate::data::{Family, Pid, Process, Socket, SocketState, State, Thread, TimeLimit, Traffic};
+use crate::data::{Family, Object, Pid, Process, Socket, SocketState, State, Thread, TimeLimit, Traffic};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -387,6 +387,25 @@ fn queued(view: &View<'_>, process: &Process, socket: &Socket) -> Option<Finding
     }
     let ends = format!("{who} accepts it; from outside: {}", end_it(view, process.pid));
     let finding = Finding::hung(process.pid, Signature::PeerSilent, Mechanism::E8, text).ends(ends).rank(rank::SILENT);
+    // who waits for this process alone, and not at its listener, accepts nothing before that has ended
+    let at_listener = |holder: &Process, wait: &Wait| {
+        let On::Input(fd) = wait.on else { return false };
+        holder.fd(fd).is_some_and(|fd| matches!(fd.what, Object::Socket { inode } if inode == *listener))
+    };
+    let is_shut = |holder: &&Process| {
+        let waits = view.waits(holder);
+        super::waits_for(view, holder.pid, process.pid).0 && !waits.iter().any(|wait| at_listener(holder, wait))
+    };
+    if !holders.is_empty() && holders.iter().all(is_shut) {
+        let text = format!(
+            "{name} and {who} wait for each other: {who} waits for it, and not at {}, where it has not accepted its connection",
+            socket.remote
+        );
+        let finding =
+            Finding::hung(process.pid, Signature::PeerSilent, Mechanism::E8, text).ends(end_it(view, process.pid));
+        let because = "it is in the queue of that listener, which no thread watches";
+        return Some(finding.because(because).after(view.age_ms(process), view.limits.silent_ms));
+    }
     let because = "it is in the queue of that listener, and no process holds its other end";
     let limit = view.limits.silent_ms.saturating_mul(HUNG_LIMITS);
     Some(finding.because(because).after(view.age_ms(process).min(limit - 1), limit))

@@ -266,6 +266,10 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
     };
     let text = format!("{name} cannot write to {what}: the pipe is full, and {who} does not read it");
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends);
+    if let Some(why) = readers.iter().find_map(|reader| does_first(rules, *reader, pid)) {
+        let finding = finding.because(format!("{why}, and may read then")).rank(rank::CLOCK + 1);
+        return Some(finding.after(view.age_ms(process), ways::LONG_MS));
+    }
     let waiter = readers.iter().copied().find(|reader| waits_for(view, *reader, pid).0);
     Some(match waiter {
         Some(waiter) => {
@@ -274,6 +278,47 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
         None => finding
             .because(format!("{} has been in {} throughout, and {who} did not read", pid, wait.call))
             .rank(rank::CERTAIN - 1),
+    })
+}
+
+/// What a reader does before it reads on: it computes, waits for a child that goes on, or for a peer that takes nothing.
+pub fn does_first(rules: &mut Rules<'_, '_>, reader: Pid, writer: Pid) -> Option<String> {
+    let view = rules.view;
+    let process = view.process(reader)?;
+    // the children of a process around the tree are out of sight
+    let waits_for_child = || view.waits(process).iter().any(|wait| matches!(wait.on, super::On::Child(_)));
+    if process.has_unseen && waits_for_child() {
+        return Some(format!("{} waits for a child that is not in sight", view.name(reader)));
+    }
+    // one that moves bytes elsewhere could read as well
+    let works = |process: &Process| {
+        let computes = view.wants(process.pid) >= super::run::WORKS_SHARE;
+        let found = super::run::rule(view, process).filter(|found| computes && found.verdict == Verdict::Working);
+        found.map(|found| found.sentence)
+    };
+    if let Some(does) = works(process) {
+        return Some(does);
+    }
+    if view.waits(process).iter().any(|wait| matches!(wait.on, super::On::Lock(_))) {
+        let found = rules.explain(reader);
+        return (found.verdict == Verdict::Waiting).then_some(found.sentence);
+    }
+    let is_full = |fd: &Descriptor| view.socket(fd).filter(|socket| socket.unsent > 0 && !socket.remote.is_empty());
+    if let Some(socket) = process.fds.iter().find_map(is_full) {
+        return Some(format!("{} has sent to {} what has not been taken yet", view.name(reader), socket.remote));
+    }
+    let children: Vec<&Process> = view.living_children(reader).collect();
+    children.into_iter().find_map(|child| {
+        let apart = child.pid != writer && !view.after.descends(writer, child.pid);
+        if !apart || !waits_for(view, reader, child.pid).0 {
+            return None;
+        }
+        if let Some(does) = works(child) {
+            return Some(does);
+        }
+        let found = rules.explain(child.pid);
+        let goes_on = matches!(found.verdict, Verdict::Working | Verdict::Waiting) && found.rank > rank::IDLE;
+        goes_on.then_some(found.sentence)
     })
 }
 

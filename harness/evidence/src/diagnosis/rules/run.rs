@@ -4,7 +4,7 @@
 //! done.
 
 use super::{On, Wait, end_it, left, steady};
-use crate::data::{Does, Object, Pid, Process, Signals, State, Thread, TimeLimit};
+use crate::data::{Descriptor, Does, End, Mode, Object, Pid, Process, Signals, SocketState, State, Thread, TimeLimit};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -16,7 +16,7 @@ use rehang_words::text::duration;
 
 /// The share of a core above which a process works, counting the time of waiting for a processor, since machines are
 /// busy.
-const WORKS_SHARE: f64 = 0.25;
+pub const WORKS_SHARE: f64 = 0.25;
 /// The share of a core above which a process that gets nothing done spins.
 const SPINS_SHARE: f64 = 0.8;
 /// Bytes within the window above which a process moves data.
@@ -53,13 +53,21 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
                 "{name} spins: {did} {got} calls in {} that moved not one byte",
                 duration(view.window_ns / 1_000_000)
             );
+            // unless what it reads or writes has ended for good, something may come, or be taken, yet
+            let end = if reads { End::Read } else { End::Write };
+            if !process.fds.iter().any(|fd| has_ended(view, process, fd, end))
+                && let Some(fd) = process.fds.iter().find(|fd| may_go_on(view, process, fd, end))
+            {
+                let text = format!("{text}; that may change yet at {}", super::fd_name(fd.fd));
+                let finding = Finding::hung(pid, Signature::EofSpin, Mechanism::H2, text);
+                let ends = if reads { "something that it reads" } else { "whoever reads what it writes" };
+                let finding = finding.because(format!("{percent} % of a core")).ends(ends);
+                return Some(finding.after(view.age_ms(process), ways::LONG_MS));
+            }
             let orphan = if process.ppid <= 1 { ", and its parent is gone" } else { "" };
             let because = format!("{percent} % of a core{orphan}");
             return Some(
-                Finding::hung(pid, Signature::EofSpin, Mechanism::H2, text)
-                    .because(because)
-                    .ends(end_it(view, pid))
-                    .certain(),
+                Finding::hung(pid, Signature::EofSpin, Mechanism::H2, text).because(because).ends(end_it(view, pid)),
             );
         }
         let idle = io.reads + io.writes == 0 && view.faults(pid) == 0;
@@ -96,6 +104,37 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         return Some(Finding::waiting(pid, Signature::Disk, rank::CLOCK, text).ends("the device's answer"));
     }
     None
+}
+
+/// Whether nothing can come any more at a descriptor that a process reads, or nobody is left who takes what it writes there.
+fn has_ended(view: &View<'_>, process: &Process, fd: &Descriptor, end: End) -> bool {
+    match &fd.what {
+        Object::Pipe { .. } | Object::Fifo { .. } => {
+            let is_alone = fd.mode.has(end) && view.other_end(process, fd, end == End::Read).is_empty();
+            let is_own = fd.mode == Mode::Both || view.own_channel(process, fd);
+            is_alone && !is_own && view.named_fifo(fd).is_none()
+        }
+        Object::Socket { .. } => view.socket(fd).is_some_and(|socket| socket.state == SocketState::CloseWait),
+        Object::Tty { path, index } => {
+            path.ends_with(" (deleted)") || index.is_some_and(|index| view.masters(index).is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// Whether something may come yet at a descriptor that a process reads, or be taken there; a file may grow.
+fn may_go_on(view: &View<'_>, process: &Process, fd: &Descriptor, end: End) -> bool {
+    let reads = end == End::Read;
+    match &fd.what {
+        Object::Pipe { .. } | Object::Fifo { .. } | Object::Tty { .. } => {
+            fd.mode.has(end) && !has_ended(view, process, fd, end)
+        }
+        Object::Socket { .. } | Object::Master { .. } => !has_ended(view, process, fd, end),
+        Object::File { at_end, .. } => reads && *at_end && fd.mode.has(end),
+        Object::Timer { left_ms } => reads && left_ms.is_some(),
+        Object::Event { .. } | Object::Signal | Object::Children | Object::Process { .. } | Object::Inotify => reads,
+        Object::Null | Object::Epoll { .. } | Object::Uring | Object::Other { .. } => false,
+    }
 }
 
 /// The child whose exec or end a process waits for since it has called vfork: it is not at a disk, whatever its state says.
@@ -193,6 +232,12 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     if endless {
         if let Some(finding) = goes_on_elsewhere(view, process, wait) {
             return finding;
+        }
+        // it is there so that the reader of a named FIFO finds no end (fifo(7))
+        let keeps = process.fds.iter().find(|fd| fd.mode == Mode::Write && view.named_fifo(fd).is_some());
+        if let Some(path) = keeps.and_then(|fd| view.named_fifo(fd)) {
+            let text = format!("{name} sleeps without an end, and keeps the FIFO {path} open");
+            return Finding::waiting(pid, Signature::Sleep, rank::IDLE, text).ends(format!("a line written to {path}"));
         }
         let text = format!("{name} sleeps without an end");
         let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
@@ -375,6 +420,12 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         } else {
             "its threads wait for each other"
         };
+        if never && still && !process.same_memory.is_empty() {
+            let others: Vec<String> = process.same_memory.iter().map(ToString::to_string).collect();
+            let others = others.join(", ");
+            let text = format!("{name} waits inside itself: a process that has the same memory may wake it ({others})");
+            return Finding::unknown(pid, &text).ends("one that has its memory goes on");
+        }
         if never && still {
             let term = Signals::has(process.signals.caught, libc::SIGTERM);
             if term || ways::awaits_signals(process) {

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a stopped process is explained by its stop alone, whatever call it was in.
 
-use super::{On, Wait, end_it};
-use crate::data::{Does, Object, Process, State, Thread};
+use super::{On, Wait, end_it, run};
+use crate::data::{Does, Object, Process, Signals, State, Thread};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
@@ -126,11 +126,30 @@ pub fn may_be_for_a_zombie(view: &View<'_>, process: &Process, best: &Finding) -
     }
 }
 
+/// Whether a wait is for what others may send, whatever became of a child.
+fn is_for_others(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
+    match wait.on {
+        On::Input(fd) | On::Output(fd) => process.fd(fd).is_some_and(|fd| match fd.what {
+            Object::Pipe { .. } | Object::Socket { .. } => !view.own_channel(process, fd),
+            Object::Fifo { .. } | Object::Tty { .. } | Object::Master { .. } | Object::Inotify => true,
+            _ => false,
+        }),
+        On::Lock(_) | On::Open { .. } | On::Connect(_) => true,
+        // the signals that are waited for in the call are held back meanwhile
+        On::Signal if run::is_sigwait(wait) => !Signals::has(process.signals.blocked, libc::SIGCHLD),
+        On::Signal => ways::awaits_signals(process),
+        _ => false,
+    }
+}
+
 /// A child that has ended while its parent waits for something else.
 pub fn unreaped(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let zombie = view.zombies(process.pid).next()?;
     // it is about to be reaped
     if waits.iter().any(|wait| matches!(wait.on, On::Child(_))) {
+        return None;
+    }
+    if !view.is_known_agent(process.pid) && waits.iter().any(|wait| is_for_others(view, process, wait)) {
         return None;
     }
     let (name, child) = (view.name(process.pid), view.name(zombie.pid));

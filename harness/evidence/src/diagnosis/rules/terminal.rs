@@ -2,11 +2,12 @@
 //!
 //! Invariant: a process that waits for a key is never called broken: the sentence says where the key must be typed.
 
-use super::{On, Wait, end_it, left, steady};
+use super::{On, Rules, Wait, end_it, left, pipe, steady};
 use crate::data::{Descriptor, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::ways;
 use crate::shells::COMMON;
 use crate::{kind, tools};
 use rehang_hangs::{Mechanism, Signature};
@@ -96,8 +97,8 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
 }
 
 /// A wait for room on a terminal: the holder of its master does not read.
-pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
-    let pid = process.pid;
+pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
+    let (view, pid) = (rules.view, process.pid);
     let Object::Tty { path, index } = &fd.what else { return None };
     let name = view.name(pid);
     let masters = index.map(|index| view.masters(index)).unwrap_or_default();
@@ -122,7 +123,12 @@ pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -
     let text = format!("{name} cannot write to the terminal {path}: {who}, who holds the other side, does not read it");
     let ends = format!("{who} reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: {}", end_it(view, pid));
     let because = format!("{} throughout, and not a byte went", wait.call);
-    Some(Finding::hung(pid, Signature::TtyUnread, Mechanism::T6, text).ends(ends).because(because).certain())
+    let finding = Finding::hung(pid, Signature::TtyUnread, Mechanism::T6, text).ends(ends);
+    if let Some(why) = masters.iter().find_map(|master| pipe::does_first(rules, *master, pid)) {
+        let finding = finding.because(format!("{because}; {why}, and may read then"));
+        return Some(finding.after(view.age_ms(process), ways::LONG_MS));
+    }
+    Some(finding.because(because).certain())
 }
 
 /// Whether a terminal is not the one that a process was started at: a serial line, or another program's.
@@ -152,9 +158,9 @@ fn reads_master(view: &View<'_>, process: &Process, index: Option<u64>) -> bool 
 }
 
 /// A terminal's request that waits: settings that take effect once the output is through.
-pub fn ioctl(view: &View<'_>, process: &Process, wait: &Wait, fd: i32, request: u64) -> Option<Finding> {
+pub fn ioctl(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32, request: u64) -> Option<Finding> {
     // TCSETSW, TCSETSF, TCSBRK wait for the output to drain
     let drains = matches!(request, 0x5403 | 0x5404 | 0x5409);
     let descriptor = process.fd(fd).filter(|_| drains)?;
-    write(view, process, wait, descriptor)
+    write(rules, process, wait, descriptor)
 }

@@ -122,7 +122,7 @@ fn each_descriptor_says_what_it_is_and_who_is_at_its_other_end() {
         ("a socket with a peer and an address", with(Socket { local: "/run/x".into(), ..unix(50, 51) })),
         ("a socket without either", with(unix(50, 0))),
         ("a socket that is not known", alone(Object::Socket { inode: 50 })),
-        ("a file", alone(Object::File { path: "/x/a".into(), inode: 50, device: (8, 1), offset: 0 })),
+        ("a file", alone(Object::File { path: "/x/a".into(), inode: 50, device: (8, 1), offset: 0, at_end: false })),
         ("a timer", alone(Object::Timer { left_ms: Some(3_000) })),
         ("a timer that is off", alone(Object::Timer { left_ms: None })),
         ("a process", alone(Object::Process { pid: 10 })),
@@ -369,8 +369,15 @@ fn who_waits_for_whom() {
     assert_eq!(of(&below(calls(reader(), "futex", Does::Futex, TimeLimit::Never), writes_it.clone())), only);
     assert_eq!(of(&below(sleeps(process(10, 1, "x"), 5), writes_it.clone())), none);
     assert_eq!(of(&below(calls(process(10, 1, "x"), "futex", Does::Futex, TimeLimit::Never), other())), none);
-    let looped = watches(pipe(process(10, 1, "x"), 5, Mode::Read, 50), &[5], TimeLimit::Never);
-    assert_eq!(of(&below(looped, writes_it)), any);
+    let looped = |on: &[i32]| watches(pipe(process(10, 1, "x"), 5, Mode::Read, 50), on, TimeLimit::Never);
+    // a poll of one descriptor without a limit is a read of it
+    assert_eq!(of(&below(looped(&[5]), writes_it.clone())), only);
+    let socket = |process| has(process, 6, Mode::Both, Object::Socket { inode: 60 });
+    assert_eq!(of(&below(socket(looped(&[5, 6])), writes_it.clone())), any);
+    // an event loop that rests, beside a thread that waits
+    let wakes = |process| has(process, 7, Mode::Both, Object::Event { count: 0 });
+    let beside = calls(wakes(looped(&[5, 7])), "wait4", Does::Child { pid: 11 }, TimeLimit::Never);
+    assert_eq!(of(&below(beside, writes_it)), only);
     assert_eq!(waits_for(&one(child(-1)).view(), 99, 11), none);
 }
 

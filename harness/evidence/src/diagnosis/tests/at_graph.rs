@@ -25,7 +25,7 @@ fn read_and_polled(what: &Object) -> String {
 fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
     let fifo = Object::Fifo { inode: 73, path: "/f".into() };
     let link = "anon_inode:[x]".to_owned();
-    let file = Object::File { path: "/f".into(), inode: 7, device: (8, 1), offset: 0 };
+    let file = Object::File { path: "/f".into(), inode: 7, device: (8, 1), offset: 0, at_end: false };
     let all = [
         ("pipe", Object::Pipe { inode: 70 }),
         ("fifo", fifo),
@@ -62,14 +62,14 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
         epoll: one (11) → what the kernel does not tell: unknown descriptor 3
         event: one (11) → another process that has it, if there is one: unknown descriptor 3 POLLED one (11) → itself: thread; closed in: [[11]]
         timer: one (11) is Alive: has a timer
-        timer that is off: closed in: [[11]]
+        timer that is off: one (11) → another process that has its timer: time descriptor 3 POLLED closed in: [[11]]
         signal: one (11) → a process that sends it a signal: signal
         process in sight: one (11) → itself: child; closed in: [[11]]
         process: one (11) → process 77, which is not in sight: child
         process that was reaped: closed in: [[11]]
         process that is not in sight: closed in: [[11]]
         inotify: one (11) → a process that changes them: files
-        io_uring: one (11) → what the kernel does not tell: unknown descriptor 3
+        io_uring: one (11) → a request in its io_uring: time; one (11) → what the kernel does not tell: unknown descriptor 3
         other: one (11) → what the kernel does not tell: unknown descriptor 3
         missing: one (11) → what may not be read: unknown
     "#]]

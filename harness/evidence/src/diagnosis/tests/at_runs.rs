@@ -30,14 +30,14 @@ fn work_begins_at_a_quarter_of_a_core_or_a_page_of_bytes() {
     expect![[r#"
         a quarter: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
         less: Working working - (Guess): x (11) is ready to run and was given no processor
-        reads of nothing: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
+        reads of nothing: Hung eof-spin H2 (Likely): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
         reads of a byte: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
         few reads of nothing: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
-        writes of nothing: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 write calls in 1s that moved not one byte | kill 11 | 25 % of a core
+        writes of nothing: Hung eof-spin H2 (Likely): x (11) spins: 101 write calls in 1s that moved not one byte | kill 11 | 25 % of a core
         writes of a byte: Working working - (Certain): x (11) works: 25 % of a core | nothing needs to: it works
-        reads of nothing beside writes: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
+        reads of nothing beside writes: Hung eof-spin H2 (Likely): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core
         reads of nothing at rest: Working working - (Guess): x (11) is ready to run and was given no processor
-        an orphan's reads of nothing: Hung eof-spin H2 (Certain, closed in): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core, and its parent is gone
+        an orphan's reads of nothing: Hung eof-spin H2 (Likely): x (11) spins: 101 read calls in 1s that moved not one byte | kill 11 | 25 % of a core, and its parent is gone
         four fifths of a core: Working computing - (Likely): x (11) computes: 80 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
         almost: Working working - (Certain): x (11) works: 79 % of a core | nothing needs to: it works
         a read beside: Working working - (Certain): x (11) works: 80 % of a core | nothing needs to: it works
@@ -112,12 +112,12 @@ fn an_agent_or_its_helper_that_only_computes_spins_once_its_starter_is_gone() {
         moves(spends(Look::of(vec![process]), 11, 90), 11, Io::default())
     };
     expect![[r#"
-        an agent: Hung cpu-spin H2 (Guess, closed in): Claude Code (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
-        a helper: Hung cpu-spin H2 (Guess, closed in): x-mcp (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        an agent: Hung cpu-spin H2 (Guess): Claude Code (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        a helper: Hung cpu-spin H2 (Guess): x-mcp (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
         another program: Working computing - (Likely): x (11) computes: 90 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
         an agent with its starter: Working computing - (Likely): Claude Code (11) computes: 90 % of a core, no byte read or written, no memory touched anew | the end of what it computes | a loop without an end looks the same from outside: only whether it is at it much later tells
-        an agent whose starter cannot be seen: Hung cpu-spin H2 (Guess, closed in): Claude Code (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
-        an agent adopted by a session's systemd: Hung cpu-spin H2 (Guess, closed in): Claude Code (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        an agent whose starter cannot be seen: Hung cpu-spin H2 (Guess): Claude Code (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
+        an agent adopted by a session's systemd: Hung cpu-spin H2 (Guess): Claude Code (11) spins, and the process that started it is gone: 90 % of a core, no byte read or written, no memory touched anew | kill 11 | an agent reads and writes; a pure computation looks the same
     "#]].assert_eq(&all_answers(vec![
         ("an agent", look("claude", 1, "init")),
         ("a helper", look("x-mcp", 1, "init")),

@@ -176,6 +176,7 @@ fn a_line_is_a_number_and_six_arguments() {
     let name = |number: i64, wchan| read_of(&format!("{number} 0x100000\n"), wchan).0.unwrap().name;
     let restart = libc::SYS_restart_syscall;
     assert_eq!((name(restart, "do_nanosleep"), name(restart, "x")), ("nanosleep".into(), "restart_syscall".into()));
+    assert_eq!(name(restart, "poll_schedule_timeout.constprop.0"), "poll", "as the compiler has named it");
     assert_eq!(name(libc::SYS_getpid, "do_nanosleep"), "");
 }
 

@@ -186,7 +186,7 @@ fn the_log_is_read_if_no_server_answers() {
     let read = |local: Option<String>| {
         let mut process = opencode(None);
         process.pid = own();
-        let object = Object::File { path: path.clone(), inode: 1, device: (0, 0), offset: 0 };
+        let object = Object::File { path: path.clone(), inode: 1, device: (0, 0), offset: 0, at_end: false };
         process.fds.push(Descriptor { fd: 8, mode: Mode::Write, what: object });
         process.fds.push(Descriptor { fd: 9, mode: Mode::Both, what: Object::Socket { inode: 7 } });
         let socket = |local| Socket { inode: 7, state: SocketState::Listening, local, ..Socket::default() };
@@ -304,7 +304,13 @@ fn an_ask_is_open_until_its_end_is_logged() {
 /// A process that has these files open, of this very process's folder.
 fn holds(paths: &[&std::path::Path]) -> Process {
     let object = |path: &&std::path::Path| {
-        let what = Object::File { path: path.to_str().unwrap().to_owned(), inode: 1, device: (0, 0), offset: 0 };
+        let what = Object::File {
+            path: path.to_str().unwrap().to_owned(),
+            inode: 1,
+            device: (0, 0),
+            offset: 0,
+            at_end: false,
+        };
         Descriptor { fd: 9, mode: Mode::Write, what }
     };
     Process { pid: own(), fds: paths.iter().map(object).collect(), ..Process::default() }
