@@ -320,10 +320,15 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     };
     let circle = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1);
     let who = if writers.is_empty() { "its holder".to_owned() } else { holders.clone() };
-    let start = match () {
-        () if hook.is_some() => "closes a hook's input behind what it has to say",
-        () if messages => "ends its input once its result is there",
-        () => "starts it with </dev/null",
+    // who has passed its own input on to it
+    let is_shell = |process: &Process| ways::SHELLS.contains(&crate::kind::program(process));
+    let starter = view.ancestors(pid).filter_map(|above| view.process(above)).find(|above| !is_shell(above));
+    let starter = starter.filter(|above| view.after.tree.contains_key(&above.pid) && !writers.contains(&above.pid));
+    let start = match starter {
+        _ if hook.is_some() => "closes a hook's input behind what it has to say".to_owned(),
+        _ if messages => "ends its input once its result is there".to_owned(),
+        Some(parent) => format!("{} starts it with </dev/null", view.name(parent.pid)),
+        None => "starts it with </dev/null".to_owned(),
     };
     let ends = format!("{who} closes its end or writes to it; next time, {start}; from outside: {}", end_it(view, pid));
     let mut finding = Finding::hung(pid, Signature::StdinOpen, mechanism, text).ends(ends);
