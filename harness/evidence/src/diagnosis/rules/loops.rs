@@ -24,9 +24,10 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     let now = view.after.processes().find(naps);
     let before = view.before.processes().find(naps);
     let script = process.args.iter().skip_while(|arg| !is_code(arg)).nth(1);
-    let says = script.is_some_and(|script| loops(script));
     let again = matches!((before, now), (Some(before), Some(now)) if before.pid != now.pid);
     let nap = now.or(before)?;
+    let says =
+        script.is_some_and(|script| loops(script) && naps_within(script, nap.args.get(1).map_or("", String::as_str)));
     let only = |child: &&Process| child.ppid == process.pid && child.state != State::Zombie && child.comm != "sleep";
     if !(says || again) || view.after.processes().filter(only).any(|child| view.before.process(child.pid).is_some()) {
         return None;
@@ -82,6 +83,12 @@ fn loops(script: &str) -> bool {
     (word("while") || word("until") || word("for")) && word("do") && word("sleep")
 }
 
+/// Whether a nap of this length is one of the loop's, and not one behind its end.
+fn naps_within(script: &str, length: &str) -> bool {
+    let (within, behind) = script.rsplit_once("done").unwrap_or((script, ""));
+    within.contains(&format!("sleep {length}")) || !behind.contains("sleep")
+}
+
 fn pgrep(script: &str) -> bool {
     script.contains("pgrep -f") || (script.contains("ps ") && script.contains("grep"))
 }
@@ -111,6 +118,9 @@ mod tests {
             ["3", "0.5", "2m", "1h", "x", "", "-1", "inf"].map(seconds),
             [Some(3_000), Some(500), Some(120_000), Some(3_600_000), None, None, None, None]
         );
+        let after = "until test -e x; do sleep .05; done; sleep \"$SECS\"; kill 1";
+        assert!(naps_within(after, ".05") && !naps_within(after, "900"), "the loop is over");
+        assert!(naps_within("while true; do sleep $N; done", "3"));
         assert!(is_code("-c") && is_code("-lc") && !is_code("--rc") && !is_code("c"));
         assert!(pgrep("while pgrep -f cargo; do") && !pgrep("while pgrep cargo; do"));
     }
