@@ -344,7 +344,7 @@ impl Fake {
 
     pub(super) fn waits_on(&self) -> &'static str {
         match self.phase {
-            Phase::Tools if !self.client.asking.is_empty() => "permission",
+            Phase::Tools if !self.client.asking.is_empty() => self.client.asking[0].wanted.waits_on(),
             Phase::Stdin => "stdin",
             Phase::Tools if !self.running.is_empty() => "bash",
             Phase::Stuck(word) => word,
