@@ -454,7 +454,7 @@ mod tests {
             "allow 8 {\"contentItems\":[{\"type\":\"inputText\",\"text\":\"done\"}],\"success\":true}"
         );
         assert_eq!(answers(EditorAnswer::Allow), allowed);
-        assert!(answers(EditorAnswer::Cancelled).starts_with("dismiss 8 {\"decision\":\"cancel\"}\n"));
+        assert!(answers(EditorAnswer::Cancelled).starts_with("stop 8 {\"decision\":\"cancel\"}\n"));
         assert!(answers(EditorAnswer::WrongShape).starts_with("8 {}\n8 {}\n"));
     }
 

@@ -55,6 +55,8 @@ impl Wanted {
             EditorAnswer::Allow | EditorAnswer::Twice => Some("allow"),
             EditorAnswer::Always => Some("always"),
             EditorAnswer::Reject => Some("deny"),
+            // that decision ends the turn too
+            EditorAnswer::Cancelled if *self == Wanted::Decision => Some("stop"),
             EditorAnswer::Cancelled => Some("dismiss"),
             EditorAnswer::NotOffered | EditorAnswer::Error | EditorAnswer::WrongShape => None,
         };
