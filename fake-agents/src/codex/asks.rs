@@ -5,12 +5,14 @@
 
 use super::args::{Approval, SANDBOXES};
 use super::program::{Fake, Phase};
-use super::release::{Protocol, Release, Shell};
+use super::release::{Protocol, Release, SERVER_LIMIT, Shell};
 use super::turn::{ESCALATED, SESSION, Spoken};
 use super::voice::Ended;
 use super::voice::asked::{Ends, Wanted, asks_for_servers};
 use super::writer::aborted;
 use rehang_os::os::{Os, Sig};
+use rehang_scenario::VTime;
+use rehang_scenario::attribution::{CALL_CANCELLED, CALL_REJECTED, PATCH_REJECTED, REJECTED};
 use rehang_scenario::turns::{Bash, Permit, Turn};
 use rehang_trace::{AskEnd, Cause, Fact};
 use rehang_wire::model::{Message, Part};
@@ -46,6 +48,8 @@ pub(super) struct Asking {
     id: String,
     pub call: String,
     pub wanted: Wanted,
+    /// When the call is given up, if the release limits it.
+    pub until: Option<VTime>,
 }
 
 /// Whether a command may run.
@@ -188,7 +192,29 @@ impl Fake {
         if let Some(voice) = &mut self.writer.voice {
             voice.asks_client(call, &wanted);
         }
-        self.client.asking.push(Asking { id, call: call.to_owned(), wanted });
+        // 0.116.0 limits a call of a tool server, whatever the user is asked meanwhile
+        let is_call = matches!(&wanted, Wanted::Server { message: Some(_), .. });
+        let until = (is_call && self.release.server == Protocol::Threads).then(|| os.now() + SERVER_LIMIT);
+        self.client.asking.push(Asking { id, call: call.to_owned(), wanted, until });
+    }
+
+    /// A call whose time is up fails; returns whether there was one. What the client was asked stays open until the turn ends.
+    pub(super) fn gives_up(&mut self, os: &mut dyn Os) -> bool {
+        let is_due = |asking: &Asking| asking.until.is_some_and(|until| until <= os.now());
+        let Some(at) = self.client.asking.iter().position(is_due) else { return false };
+        let asking = self.client.asking.remove(at);
+        let (id, by) = (asking.id, "agent".to_owned());
+        os.note(Fact::AskEnded { id, end: AskEnd::Dropped, cause: Cause::Policy, by, answers: Vec::new() });
+        let Wanted::Server { server, tool, .. } = &asking.wanted else { return true };
+        let limit = SERVER_LIMIT.as_ms() / 1_000;
+        let why = format!(
+            "tool call error: tool call failed for `{server}/{tool}`\n\nCaused by:\n    timed out awaiting tools/call after {limit}s"
+        );
+        if let Some(voice) = &mut self.writer.voice {
+            voice.ends(&asking.call, &asking.wanted, &Ends { status: "failed", result: Err(&why) });
+        }
+        self.goes_on_with(os, &asking.call, &why, true);
+        true
     }
 
     /// The client has answered.
@@ -230,8 +256,9 @@ impl Fake {
         let failed = timed && matches!(decision, Decision::Bogus | Decision::Error);
         let is_command = matches!(wanted, Wanted::Command { .. });
         let status = if is_command && (failed || decision == Decision::Error) { "failed" } else { "declined" };
-        // a change that is cancelled has no end
-        let has_end = decision != Decision::Cancel || (is_command && server != Protocol::Conversations);
+        // what is cancelled has no end in the oldest release, nor has a change of a file in the newest one
+        let has_end = decision != Decision::Cancel
+            || (server != Protocol::Conversations && (is_command || server != Protocol::Timed));
         let ends = Ends { status, result: Ok("") };
         if decision == Decision::Cancel {
             self.tell_answered(call, wanted, has_end.then_some(&ends));
@@ -241,17 +268,22 @@ impl Fake {
             }
             return;
         }
-        let why = if failed { "approval request failed" } else { "rejected by user" };
         let told = match (wanted, self.release.shell) {
             (Wanted::Command { command, .. }, Shell::Yields) => {
                 let of = if self.release.tells_command { format!(" for `{command}`") } else { String::new() };
-                format!("exec_command failed{of}: CreateProcess {{ message: \"Rejected(\\\"{why}\\\")\" }}")
+                let why = if failed { r#"Rejected(\"approval request failed\")" }"# } else { REJECTED };
+                format!("exec_command failed{of}: CreateProcess {{ message: \"{why}")
             }
             (Wanted::Command { .. }, Shell::Waits(_)) => "exec command rejected by user".to_owned(),
-            _ if failed => why.to_owned(),
-            _ => format!("patch {why}"),
+            _ if failed => "approval request failed".to_owned(),
+            _ => PATCH_REJECTED.to_owned(),
         };
-        self.answered(os, call, wanted, Some(&ends), &told);
+        self.tell_answered(call, wanted, Some(&ends));
+        if let (Wanted::File { .. }, Protocol::Threads, Some(voice)) = (wanted, server, &mut self.writer.voice) {
+            // 0.116.0 says twice that a change was declined
+            voice.ends(call, wanted, &ends);
+        }
+        self.goes_on_with(os, call, &told, true);
     }
 
     /// Runs the commands that the client has accepted: 0.169.0 begins with them once no other command is asked for.
@@ -262,9 +294,7 @@ impl Fake {
         {
             return;
         }
-        let mut accepted = std::mem::take(&mut self.client.accepted_calls);
-        accepted.sort_by_key(|call| self.calls.iter().position(|of| of.id == *call));
-        for call in accepted {
+        for call in std::mem::take(&mut self.client.accepted_calls) {
             let turn = self.calls.iter().find(|one| one.id == call).and_then(|one| one.turn.clone());
             if let Some(Turn::Bash(bash)) = turn {
                 self.run(os, &call, &bash);
@@ -285,8 +315,8 @@ impl Fake {
             (Some(_), Decision::Cancel) => (json!({"action": "cancel"}).to_string(), None),
             (Some(_), _) => (json!({"action": "decline"}).to_string(), None),
             (None, Decision::Accept) => (self.output_of(call), None),
-            (None, Decision::Cancel) => (String::new(), Some("user cancelled MCP tool call")),
-            (None, _) => (String::new(), Some("user rejected MCP tool call")),
+            (None, Decision::Cancel) => (String::new(), Some(CALL_CANCELLED)),
+            (None, _) => (String::new(), Some(CALL_REJECTED)),
         };
         let ends = match refused {
             Some(why) => Ends { status: "failed", result: Err(why) },
@@ -329,6 +359,10 @@ impl Fake {
     fn answered(&mut self, os: &mut dyn Os, call: &str, wanted: &Wanted, ends: Option<&Ends<'_>>, text: &str) {
         self.tell_answered(call, wanted, ends);
         let failed = ends.is_some_and(|ends| ends.status != "completed");
+        self.goes_on_with(os, call, text, failed);
+    }
+
+    fn goes_on_with(&mut self, os: &mut dyn Os, call: &str, text: &str, failed: bool) {
         self.told(os, call, text, failed);
         self.run_accepted(os);
         self.go_on(os);

@@ -333,12 +333,10 @@ impl Fake {
                 MayRun::Asks => {}
             },
             Some(Turn::Ask(_)) => self.told(os, &id, self.release.told_of_question, true),
-            Some(Turn::Permit(permit)) if is_patch(&permit) => {
-                match self.args.sandbox {
-                    "read-only" => self.told(os, &id, self.release.told_of_patch, true),
-                    _ => self.told(os, &id, &permit.output, false),
-                }
-            }
+            Some(Turn::Permit(permit)) if is_patch(&permit) => match self.args.sandbox {
+                "read-only" => self.told(os, &id, self.release.told_of_patch, true),
+                _ => self.told(os, &id, &permit.output, false),
+            },
             Some(Turn::Permit(permit)) if self.call_server(os, &id, &permit) => {}
             Some(turn) => {
                 let name = tool_call(self.release, &turn, &id).map_or_else(String::new, |call| call.name);
@@ -438,9 +436,7 @@ fn tool_call(release: &Release, turn: &Turn, id: &str) -> Option<ToolCall> {
         }
         Turn::Bash(bash) => (shell, json!({"cmd": bash.command})),
         Turn::Task(task) => ("spawn_agent", json!({"message": task.description})),
-        Turn::Permit(permit) if is_patch(permit) => {
-            (patch, json!({"input": permit.patterns}))
-        }
+        Turn::Permit(permit) if is_patch(permit) => (patch, json!({"input": permit.patterns})),
         Turn::Permit(permit) => (permit.tool.as_str(), json!({"patterns": permit.patterns})),
         Turn::Say(_) | Turn::Think(_) | Turn::Compact(_) | Turn::Together(_) | Turn::Finish(_) => return None,
     };

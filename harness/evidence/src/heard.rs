@@ -178,8 +178,9 @@ impl Talk {
             (Some(method), Some(id)) => {
                 let is_question = params["_meta"]["codex_approval_kind"].is_null();
                 let what = match method {
-                    "item/tool/requestUserInput" => word(&params["questions"][0]["question"])
-                        .map(|question| format!("{QUESTION}: {question}")),
+                    "item/tool/requestUserInput" => {
+                        word(&params["questions"][0]["question"]).map(|question| format!("{QUESTION}: {question}"))
+                    }
                     "mcpServer/elicitation/request" if is_question => {
                         word(&params["message"]).map(|question| format!("{QUESTION}: {question}"))
                     }
@@ -359,9 +360,8 @@ mod tests {
         assert_eq!(said(&[first, &command]), open("make"));
         let question = asks("item/tool/requestUserInput", r#"{"questions":[{"question":"Which?"}]}"#);
         assert_eq!(said(&[first, &question]), open("question: Which?"));
-        let elicits = |meta: &str| {
-            asks("mcpServer/elicitation/request", &format!(r#"{{"message":"Which?","_meta":{meta}}}"#))
-        };
+        let elicits =
+            |meta: &str| asks("mcpServer/elicitation/request", &format!(r#"{{"message":"Which?","_meta":{meta}}}"#));
         assert_eq!(said(&[first, &elicits("null")]), open("question: Which?"));
         let approves = r#"{"codex_approval_kind":"mcp_tool_call","tool_name":"query"}"#;
         assert_eq!(said(&[first, &elicits(approves)]), open("query"));

@@ -115,7 +115,10 @@ mod tests {
         assert_eq!(refused(acp, &format!("terminals = [\"pipe\"]\n{person}")), ["people"]);
         assert_eq!(refused("opencode = {}", "editor = []"), ["editor"]);
         let codex = |version: &str| format!("codex = {{ as = \"{version}\", mode = \"app-server\" }}");
-        assert_eq!(refused(&codex("0.116.0"), "terminals = [\"pipe\"]\neditor = [{ answer-second = \"allow\" }]"), none);
+        assert_eq!(
+            refused(&codex("0.116.0"), "terminals = [\"pipe\"]\neditor = [{ answer-second = \"allow\" }]"),
+            none
+        );
         assert_eq!(refused(&codex("0.58.0"), "terminals = [\"pipe\"]"), ["agent.codex.as"]);
         let unprompted = "codex = { mode = \"app-server\", prompt = false }";
         assert_eq!(refused(unprompted, "terminals = [\"pipe\"]"), ["agent.codex.prompt"]);

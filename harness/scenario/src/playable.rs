@@ -376,8 +376,13 @@ impl Look {
     fn editor(&mut self, scenario: &Scenario) {
         if !scenario.agent.has_editor() {
             if scenario.editor != default_editor() {
-                let help = "`agent = { opencode = { mode = \"acp\" } }`, `agent = { codex = { mode = \"app-server\" } }`";
-                self.no("editor".to_owned(), "only an agent in the mode `acp` or `app-server` has an editor", Some(help));
+                let help =
+                    "`agent = { opencode = { mode = \"acp\" } }`, `agent = { codex = { mode = \"app-server\" } }`";
+                self.no(
+                    "editor".to_owned(),
+                    "only an agent in the mode `acp` or `app-server` has an editor",
+                    Some(help),
+                );
             }
             return;
         }
@@ -386,9 +391,12 @@ impl Look {
                 let help = "leave it out: its editor prompts it or does not, by its steps";
                 self.no("agent.codex.prompt".to_owned(), "`app-server` has no prompt on its command line", Some(help));
             }
-            if !agents::WITH_TURNS.contains(&codex.release.as_str()) && agents::CODEX.releases.contains(&&*codex.release) {
+            if !agents::WITH_TURNS.contains(&codex.release.as_str())
+                && agents::CODEX.releases.contains(&&*codex.release)
+            {
                 let help = format!("releases whose turns have an end: {}", quoted(agents::WITH_TURNS));
-                let message = "an editor speaks of threads and turns to `app-server`, and no turn of this release has an end";
+                let message =
+                    "an editor speaks of threads and turns to `app-server`, and no turn of this release has an end";
                 self.no("agent.codex.as".to_owned(), message, Some(&help));
             }
         }

@@ -282,7 +282,16 @@ impl AppServer {
             acted |= thread.fake.goes_on(os);
         }
         self.drain();
+        self.resolve_all();
         acted
+    }
+
+    /// What is still asked of a thread whose turn is over, is over too.
+    fn resolve_all(&mut self) {
+        let is_over = |ask: &mut Ask| !self.threads[ask.thread].busy();
+        let over: Vec<Ask> = self.asks.extract_if(.., is_over).collect();
+        over.iter().for_each(|ask| self.resolved(ask));
+        self.drain();
     }
 
     fn wait(&self) -> Wait {

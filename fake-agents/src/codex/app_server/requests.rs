@@ -8,7 +8,7 @@ use super::super::program::{Fake, Start};
 use super::super::release::{Protocol, TURN_BEGINS};
 use super::super::voice::{Ended, Said, Voice, shapes};
 use super::checks::checked;
-use super::{AppServer, Ask, Interrupt, Thread, now};
+use super::{AppServer, Interrupt, Thread, now};
 use rehang_os::os::Os;
 use rehang_scenario::Span;
 use rehang_scenario::time::instant;
@@ -329,10 +329,8 @@ impl AppServer {
             if !raw {
                 self.threads[at].voice().turn_ends(&Ended::Interrupted);
             }
-            let (open, other) = std::mem::take(&mut self.asks).into_iter().partition(|ask| ask.thread == at);
-            self.asks = other;
-            Vec::into_iter(open).for_each(|ask: Ask| self.resolved(&ask));
             self.drain();
+            self.resolve_all();
         }
     }
 

@@ -196,15 +196,19 @@ impl Voice {
             }
             return;
         }
-        // a command ends before the turn goes on, anything else after
-        let is_command = matches!(wanted, Wanted::Command { .. });
-        if let Some(ends) = ends.filter(|_| is_command) {
+        // a command ends before the turn goes on, and in 0.116.0 a change that is declined too; anything else after
+        let is_first = match wanted {
+            Wanted::Command { .. } => true,
+            Wanted::File { .. } => !self.is_timed() && ends.is_some_and(|ends| ends.status == "declined"),
+            _ => false,
+        };
+        if let Some(ends) = ends.filter(|_| is_first) {
             self.ends(call, wanted, ends);
         }
         if !open && std::mem::replace(&mut self.waiting, false) {
             self.status(&json!({"type": "active", "activeFlags": []}));
         }
-        if let Some(ends) = ends.filter(|_| !is_command) {
+        if let Some(ends) = ends.filter(|_| !is_first) {
             self.ends(call, wanted, ends);
         }
     }

@@ -362,13 +362,11 @@ impl Voice {
                 self.failure(error, false);
             }
             None => {
-                if self.experimental && self.is_timed() && status == "completed" {
-                    let params = json!({"threadId": self.thread_id(), "readState": self.read_state()});
-                    self.say("thread/readState/changed", params);
-                }
+                self.shows_read_state(status == "completed");
                 self.status(&json!({"type": "idle"}));
             }
         }
+        self.shows_read_state(error.is_some());
         let id = self.turn_id();
         let mut turned = Turned { status, error, ..Turned::asked(&id) };
         (turned.started, turned.completed) = (Some(self.began), Some(self.now));
@@ -382,6 +380,13 @@ impl Voice {
         self.started.clear();
         self.running.clear();
         (self.text, self.waiting, self.diff) = (None, false, None);
+    }
+
+    fn shows_read_state(&mut self, changes: bool) {
+        if changes && self.experimental && self.is_timed() {
+            let params = json!({"threadId": self.thread_id(), "readState": self.read_state()});
+            self.say("thread/readState/changed", params);
+        }
     }
 
     /// Nobody reads what is played here: the first turn is unread.

@@ -267,7 +267,9 @@ const CONTENT: &str = "changed\n";
 
 /// The change of a file, as a turn tells it.
 pub(in crate::codex) fn diff(path: &str) -> String {
-    format!("diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{CONTENT}")
+    format!(
+        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{CONTENT}"
+    )
 }
 
 /// A call of a tool server's tool, by the names of both.

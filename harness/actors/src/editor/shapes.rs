@@ -78,7 +78,8 @@ impl Wanted {
             }
             Wanted::Decision => json!({"decision": word(["accept", "acceptForSession", "decline", "cancel"])}),
             Wanted::Answers(questions) => {
-                let chosen = |(id, first): &(String, String)| (id.clone(), json!({"answers": [word_for(answer, [first; 4])]}));
+                let chosen =
+                    |(id, first): &(String, String)| (id.clone(), json!({"answers": [word_for(answer, [first; 4])]}));
                 let answers: Map<String, Value> = questions.iter().filter(|_| !refused).map(chosen).collect();
                 json!({ "answers": answers })
             }
@@ -122,7 +123,10 @@ pub(super) fn new_session(protocol: Protocol) -> Asks {
             let schema = json!({"type": "object", "properties": {}});
             let tool = json!({"name": TOOL, "description": "A tool of the client's.", "inputSchema": schema});
             let (policy, sandbox) = ("on-request", "read-only");
-            ("thread/start", json!({"cwd": FOLDER, "approvalPolicy": policy, "sandbox": sandbox, "dynamicTools": [tool]}))
+            (
+                "thread/start",
+                json!({"cwd": FOLDER, "approvalPolicy": policy, "sandbox": sandbox, "dynamicTools": [tool]}),
+            )
         }
     }
 }

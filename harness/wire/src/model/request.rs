@@ -176,7 +176,7 @@ fn responses_item(item: &Value) -> Message {
             role: "assistant".to_owned(),
             parts: vec![called(string(item, "call_id"), item, item.get("arguments"))],
         },
-        "function_call_output" | "custom_tool_call_output" => {
+        "function_call_output" => {
             let text = joined(texts(item.get("output")));
             let result = Part::Result { id: string(item, "call_id"), text, is_error: false };
             Message { role: "user".to_owned(), parts: vec![result] }
