@@ -20,6 +20,8 @@ pub const ACP: &str = "acp";
 pub const APP_SERVER: &str = "app-server";
 /// What a question to the user is called among what an agent has asked for.
 pub(crate) const QUESTION: &str = "question";
+/// The same, of a tool server in the middle of a call, which may have a limit of its own.
+pub(crate) const ELICITATION: &str = "elicitation";
 /// The most requests to a host that are kept.
 const MAX_REQUESTS: usize = 64;
 /// The most bytes of a control sequence that are kept; those that are looked for are shorter.
@@ -182,7 +184,7 @@ impl Talk {
                         word(&params["questions"][0]["question"]).map(|question| format!("{QUESTION}: {question}"))
                     }
                     "mcpServer/elicitation/request" if is_question => {
-                        word(&params["message"]).map(|question| format!("{QUESTION}: {question}"))
+                        word(&params["message"]).map(|question| format!("{ELICITATION}: {question}"))
                     }
                     "mcpServer/elicitation/request" => word(&params["_meta"]["tool_name"]),
                     "item/fileChange/requestApproval" => Some("a change of a file".to_owned()),
@@ -362,7 +364,7 @@ mod tests {
         assert_eq!(said(&[first, &question]), open("question: Which?"));
         let elicits =
             |meta: &str| asks("mcpServer/elicitation/request", &format!(r#"{{"message":"Which?","_meta":{meta}}}"#));
-        assert_eq!(said(&[first, &elicits("null")]), open("question: Which?"));
+        assert_eq!(said(&[first, &elicits("null")]), open("elicitation: Which?"));
         let approves = r#"{"codex_approval_kind":"mcp_tool_call","tool_name":"query"}"#;
         assert_eq!(said(&[first, &elicits(approves)]), open("query"));
         let resolved = |id: u32| format!(r#"{{"method":"serverRequest/resolved","params":{{"requestId":{id}}}}}"#);

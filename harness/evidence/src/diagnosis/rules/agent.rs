@@ -9,7 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
-use crate::heard::{ACP, QUESTION, asks_host};
+use crate::heard::{ACP, ELICITATION, QUESTION, asks_host};
 use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::counted_as;
@@ -133,8 +133,11 @@ pub fn prompted(view: &View<'_>, process: &Process) -> Option<Vec<Wait>> {
     };
     let outward = connections(view, process);
     let agent = record(view, process.pid)?;
+    // a release of Codex gives such a call up after two minutes
+    let is_limited = |tool: &String| tool.split(':').next() == Some(ELICITATION);
     // over a protocol of requests, each of them was asked for
-    if !(asks_host(&agent.form) || agent.running.iter().all(is_prompt))
+    if agent.running.iter().any(is_limited)
+        || !(asks_host(&agent.form) || agent.running.iter().all(is_prompt))
         || !outward.iter().all(|(_, socket)| is_answered(socket))
     {
         return None;
@@ -162,7 +165,7 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let name = view.name(pid);
     let who = view.other_end(process, answers, true);
     let (name_of_tool, _) = tool.split_once(':').unwrap_or((tool, ""));
-    let question = ["AskUserQuestion", QUESTION].contains(&name_of_tool);
+    let question = ["AskUserQuestion", QUESTION, ELICITATION].contains(&name_of_tool);
     let (at, mechanism) = match (&answers.what, question) {
         (Object::Tty { path, .. }, true) => (format!("a key at the terminal {path} should bring"), Mechanism::Q1),
         (Object::Tty { path, .. }, false) => (format!("a key at the terminal {path} should bring"), Mechanism::P1),
