@@ -90,7 +90,7 @@ impl Wanted {
 }
 
 /// The word for an answer: allowed once, for ever, refused, dismissed.
-fn word_for<'w>(answer: EditorAnswer, [once, always, refused, dismissed]: [&'w str; 4]) -> &'w str {
+fn word_for(answer: EditorAnswer, [once, always, refused, dismissed]: [&str; 4]) -> &str {
     match answer {
         EditorAnswer::Always => always,
         EditorAnswer::Reject => refused,
