@@ -4,7 +4,7 @@
 //! without a server); what merely never happened is allowed.
 
 use crate::agents;
-use crate::editor::default_editor;
+use crate::editor::{Protocol, default_editor};
 use crate::limits;
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
@@ -386,18 +386,18 @@ impl Look {
             }
             return;
         }
-        if let Agent::Codex(codex) = &scenario.agent {
-            if !codex.prompt {
+        if scenario.agent.editor() == Some(Protocol::AppServer) {
+            let (kind, release) = (scenario.agent.kind(), scenario.agent.release().unwrap_or_default());
+            if !scenario.agent.is_prompted() {
                 let help = "leave it out: its editor prompts it or does not, by its steps";
-                self.no("agent.codex.prompt".to_owned(), "`app-server` has no prompt on its command line", Some(help));
+                let message = "`app-server` has no prompt on its command line";
+                self.no(format!("agent.{}.prompt", kind.word), message, Some(help));
             }
-            if !agents::WITH_TURNS.contains(&codex.release.as_str())
-                && agents::CODEX.releases.contains(&&*codex.release)
-            {
+            if kind.releases.contains(&release) && !agents::WITH_TURNS.contains(&release) {
                 let help = format!("releases whose turns have an end: {}", quoted(agents::WITH_TURNS));
                 let message =
                     "an editor speaks of threads and turns to `app-server`, and no turn of this release has an end";
-                self.no("agent.codex.as".to_owned(), message, Some(&help));
+                self.no(format!("agent.{}.as", kind.word), message, Some(&help));
             }
         }
         if scenario.terminals != [Terminal::Pipe] {
