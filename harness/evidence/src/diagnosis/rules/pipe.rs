@@ -287,7 +287,7 @@ pub fn does_first(rules: &mut Rules<'_, '_>, reader: Pid, writer: Pid) -> Option
     let process = view.process(reader)?;
     // the children of a process around the tree are out of sight
     let waits_for_child = || view.waits(process).iter().any(|wait| matches!(wait.on, super::On::Child(_)));
-    if process.has_unseen && waits_for_child() {
+    if process.has_unseen && !waits_for(view, reader, writer).0 && waits_for_child() {
         return Some(format!("{} waits for a child that is not in sight", view.name(reader)));
     }
     // one that moves bytes elsewhere could read as well
