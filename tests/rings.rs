@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_315;
+const BEHIND_SUPERVISE: usize = 29_409;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -25,12 +25,12 @@ const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs
 /// new, by as much as that takes.
 const LINES: [(&str, usize); 30] = [
     ("accept", 2_464),
-    ("actors", 2_241),
+    ("actors", 2_571),
     ("agents", 1_955),
-    ("cli", 9_068),
+    ("cli", 9_084),
     ("conform", 2_503),
     ("drift", 1_749),
-    ("evidence", 20_175),
+    ("evidence", 20_271),
     ("hangs", 1_543),
     ("judge", 8_249),
     ("lab", 2_121),
@@ -43,7 +43,7 @@ const LINES: [(&str, usize); 30] = [
     ("random-traces", 220),
     ("report", 2_235),
     ("runner", 3_040),
-    ("scenario", 9_006),
+    ("scenario", 9_074),
     ("search", 4_932),
     ("stage", 5_303),
     ("strategy", 13_793),
@@ -51,8 +51,8 @@ const LINES: [(&str, usize); 30] = [
     ("trace", 1_427),
     ("upstream", 2_045),
     ("warp", 5_667),
-    ("wire", 6_008),
-    ("words", 1_971),
+    ("wire", 6_028),
+    ("words", 2_004),
     ("wrapper", 2_369),
 ];
 

@@ -8,10 +8,12 @@ left out. 0.45.0 and 0.58.0 also speak an older protocol: their recordings of it
 is of a release that hung.
 """
 import glob
+import json
 import os
 import re
 import signal
 import subprocess
+import sys
 
 import recorder
 from recorder import ROOT, Peer
@@ -30,7 +32,24 @@ FLOWS = {
     "approval-resume": "bash-permission", "bash-term": "bash-never-ends", "late-interrupt": "text", "idle-term": "text", "idle-int": "text",
     "fails": "model-500", "cut": "stream-cut", "retried": "stream-cut", "fails-retried": "model-500",
     "limited": "model-429", "steer": "bash-never-ends", "prints": "prints", "overrides-accept": "bash-permission",
+    "interrupt-at-once": "text", "prompt-twice": "two-turns", "interrupt-twice": "bash-never-ends", "interrupt-wrong": "bash-never-ends",
+    "interrupt-unknown": "bash-never-ends", "two-reversed": "two", "two-second": "two", "two-interrupt": "two",
 }
+# What the client can be asked for, and what it does then. `escalated` is a command outside of the sandbox, `patch` a change of a
+# file, `ask` a question, `mcp` a call of a tool server's tool, `elicit` a question of that server's, `tool` a
+# call of a tool of the client's own.
+ACTS = {
+    "escalated": ["acceptForSession", "cancel", "error", "bogus", "never", "twice", "late", "shape", "null", "stale", "stray",
+                  "interrupt", "eof", "resume"],
+    "patch": ["accept", "acceptForSession", "decline", "cancel", "error", "bogus", "never", "twice", "shape", "stale",
+              "interrupt", "eof"],
+    "ask": ["accept", "decline", "error", "never", "twice", "shape", "stale", "interrupt", "eof"],
+    "mcp": ["accept", "decline", "cancel", "error", "bogus", "never", "twice", "shape", "interrupt", "eof"],
+    "elicit": ["accept", "decline", "cancel", "error", "bogus", "never", "twice", "shape", "interrupt", "eof"],
+    "tool": ["accept", "decline", "error", "never", "twice", "shape", "interrupt", "eof"],
+}
+FLOWS |= {f"{kind}-{act}": kind for kind, acts in ACTS.items() for act in acts}
+FLOWS |= {flow: "bash-permission" for flow in FLOWS if flow.startswith("escalated")}
 # What the older protocol has of them.
 OLD = ["text", "two-turns", "bash", "malformed", "approval-accept", "approval-acceptForSession", "approval-decline",
        "approval-cancel", "approval-error", "approval-bogus", "approval-never", "approval-eof", "approval-interrupt",
@@ -42,7 +61,23 @@ OWN = {
     "two-turns": '[{ say = "All is well." }, { finish = "stop" }, { say = "All is still well." }]',
     "prints": """[{ bash = { command = "make", does = [{ print = "one" }, { sleep = "2s" }, { print = "two" }, { exit = 3 }] } },
                   { say = "Told: {answer}" }]""",
+    "two": """[{ together = [{ bash = { command = "step1", does = [{ print = "one" }] } },
+                              { bash = { command = "step2", does = [{ print = "two" }] } }] }, { say = "Told: {answer}" }]""",
+    "patch": '[{ bash = { command = "step1", does = [] } }, { say = "Told: {answer}" }]',
+    "ask": """[{ ask = [{ question = "Which database?", options = [{ label = "sqlite" }, { label = "postgres" }] }] },
+                { say = "Told: {answer}" }]""",
+    "mcp": '[{ permit = { tool = "TOOL", permission = "mcp" } }, { say = "Told: {answer}" }]',
+    "elicit": '[{ permit = { tool = "TOOL", permission = "mcp" } }, { say = "Told: {answer}" }]',
+    "tool": '[{ permit = { tool = "query", permission = "mcp" } }, { say = "Told: {answer}" }]',
 }
+# The command that changes a file: the release takes it for a call of `apply_patch`.
+PATCH = r"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.txt\n+hi\n*** End Patch\nEOF"
+# The tool server that the agent is given.
+SERVER = """
+[mcp_servers.db]
+command = "python3"
+args = ["{home}/record_app_server.py", "--tool-server", "KIND"]
+"""
 HEAD = """
 title = "TITLE"
 mechanism = "F1"
@@ -62,12 +97,43 @@ MASKS = [(r'"((?:created|updated|recency|started|completed)At)":\d{10}\b', r'"\1
 SIGNALS = {"term": signal.SIGTERM, "int": signal.SIGINT}
 
 
+def tool_server(kind):
+    """A tool server over stdio with one tool; `elicit` asks the user in the middle of a call, and has a tool that reads only."""
+    called = None
+
+    def say(message):
+        print(json.dumps({"jsonrpc": "2.0"} | message), flush=True)
+
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, id = message.get("method"), message.get("id")
+        if method == "initialize":
+            version = message["params"]["protocolVersion"]
+            say({"id": id, "result": {"protocolVersion": version, "capabilities": {"tools": {}},
+                                      "serverInfo": {"name": "db", "version": "1"}}})
+        elif method == "tools/list":
+            tool = {"name": "query", "inputSchema": {"type": "object", "properties": {}}}
+            hints = {"annotations": {"readOnlyHint": True}} if kind == "elicit" else {}
+            say({"id": id, "result": {"tools": [tool | hints]}})
+        elif method == "tools/call" and kind == "elicit":
+            called = id
+            schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+            say({"id": "e", "method": "elicitation/create",
+                 "params": {"message": "Which database?", "requestedSchema": schema}})
+        elif method == "tools/call" or method is None:
+            answer = message.get("result", message.get("error"))
+            answer = json.dumps(answer, separators=(",", ":")) if method is None else "3 rows"
+            say({"id": called if method is None else id, "result": {"content": [{"type": "text", "text": answer}]}})
+        elif id is not None:
+            say({"id": id, "error": {"code": -32601, "message": "no such method"}})
+
+
 class Client(Peer):
     def __init__(self, version, flow, argv):
         super().__init__(argv)
         self.version, self.old = version, flow.startswith("old-")
         self.flow = flow.removeprefix("old-")
-        self.threads, self.turn, self.resumed = [], None, False
+        self.threads, self.turn, self.resumed, self.asked = [], None, False, []
 
     def left(self):
         """How many of the agent's commands run now."""
@@ -86,25 +152,56 @@ class Client(Peer):
     def ask(self, method, params=None, limit=10):
         return self.hear(limit, self.request(method, params))
 
-    def interrupt(self):
+    def interrupt(self, turn=None):
         if self.old:
             return self.request("interruptConversation", {"conversationId": self.threads[0]})
-        return self.request("turn/interrupt", {"threadId": self.threads[0], "turnId": self.turn})
+        return self.request("turn/interrupt", {"threadId": self.threads[0], "turnId": turn or self.turn})
+
+    def result(self, kind, act):
+        """What an act is as the result of a request of this kind."""
+        if act in ("shape", "null"):
+            return None if act == "null" else {}
+        act = "accept" if act in ("twice", "late", "stale", "stray", "reversed", "second") else act
+        if kind == "ask":
+            return {"answers": {"q1": {"answers": ["sqlite"]}} if act == "accept" else {}}
+        if kind in ("mcp", "elicit"):
+            return {"action": act, "content": {"name": "sqlite"} if act == "accept" and kind == "elicit" else None}
+        if kind == "tool":
+            return {"contentItems": [{"type": "inputText", "text": "3 rows"}], "success": act == "accept"}
+        return {"decision": DECISIONS.get(act, act) if self.old else act}
 
     def approval(self, request):
-        act = self.flow.partition("-")[2]
+        kind, _, act = self.flow.partition("-")
         answer = {"id": request["id"]}
-        if act == "error":
+        good = {**answer, "result": self.result(kind, act)}
+        self.asked.append(good)
+        if kind == "two":
+            order = {"reversed": [1, 0], "second": [1], "interrupt": []}[act]
+            if len(self.asked) == 2:
+                for at in order:
+                    self.send(self.asked[at])
+                    self.hear(2)
+                if act == "interrupt":
+                    self.interrupt()
+        elif act == "error":
             self.send({**answer, "error": {"code": -32000, "message": "no"}})
         elif act == "eof":
             self.close()
-        elif act == "interrupt":
+        elif act in ("interrupt", "stale"):
             self.interrupt()
         elif act == "resume" and not self.resumed:
             self.resumed = True
             self.request("thread/resume", {"threadId": self.threads[0]})
+        elif act == "stray":
+            self.send({"id": 77, "result": good["result"]})
+            self.hear(2)
+            self.send(good)
         elif act not in ("never", "resume"):
-            self.send({**answer, "result": {"decision": DECISIONS.get(act, act) if self.old else act}})
+            if act == "late":
+                self.hear(8)
+            self.send(good)
+            if act == "twice":
+                self.send(good)
 
     def is_last(self, message, until):
         method = message.get("method", "")
@@ -116,13 +213,15 @@ class Client(Peer):
         return until is not None and not method and message.get("id") == until
 
     def start(self, policy):
-        sandbox = "read-only" if self.flow.startswith("escalated") else "danger-full-access"
+        kind = self.flow.partition("-")[0]
+        sandbox = "read-only" if kind in ("escalated", "patch", "mcp") else "danger-full-access"
         if self.version == "0.58.0" and not self.old:
             sandbox = {"read-only": "readOnly"}.get(sandbox, "dangerFullAccess")
             policy = {"untrusted": "unlessTrusted", "on-request": "onRequest"}.get(policy, policy)
         made = self.ask("newConversation" if self.old else "thread/start",
                         {"cwd": os.getcwd()} | ({} if self.flow.startswith("overrides") else
-                                                {"approvalPolicy": policy, "sandbox": sandbox}))
+                                                {"approvalPolicy": policy, "sandbox": sandbox}) |
+                        ({"dynamicTools": [self.tool()]} if kind == "tool" else {}))
         if not made or "result" not in made:
             return False
         made = made["result"]
@@ -131,6 +230,10 @@ class Client(Peer):
         if self.old:
             self.ask("addConversationListener", {"conversationId": self.threads[-1]})
         return True
+
+    def tool(self):
+        schema = {"type": "object", "properties": {}}
+        return {"name": "query", "description": "Queries.", "inputSchema": schema}
 
     def prompt(self, text, more=None):
         if self.old:
@@ -142,6 +245,8 @@ class Client(Peer):
         return self.request("turn/start", {"threadId": self.threads[0], "input": items, **(more or {})})
 
     def begin(self, text):
+        if self.flow == "prompt-twice":
+            self.prompt(text)
         answered = self.hear(10, self.prompt(text))
         if not self.old and answered and "result" in answered:
             self.turn = answered["result"]["turn"]["id"]
@@ -187,13 +292,15 @@ class Client(Peer):
         if flow == "uninitialized":
             self.ask("newConversation" if self.old else "thread/start", {})
             self.ask("nosuch", {})
-        self.ask("initialize", {"clientInfo": {"name": "rehang", "title": "rehang", "version": "1.0.0"}})
+        able = {"capabilities": {"experimentalApi": True}} if flow.startswith("tool-") else {}
+        self.ask("initialize", {"clientInfo": {"name": "rehang", "title": "rehang", "version": "1.0.0"}} | able)
         if flow == "uninitialized":
             self.ask("initialize", {"clientInfo": {"name": "rehang", "title": "rehang", "version": "1.0.0"}})
         self.send({"method": "initialized"})
         if flow == "malformed":
             self.malformed()
-        policy = {"approval": "untrusted", "escalated": "on-request"}.get(flow.partition("-")[0], "never")
+        policy = {"approval": "untrusted", "two": "untrusted"} | dict.fromkeys(["escalated", "patch", "mcp", "elicit"], "on-request")
+        policy = policy.get(flow.partition("-")[0], "never")
         policy = "never" if act == "refused" else policy
         if self.start(policy):
             self.turns(flow, act)
@@ -204,6 +311,20 @@ class Client(Peer):
             self.left()
         except subprocess.TimeoutExpired:
             self.agent.kill()
+
+    def interrupts(self, act):
+        if act == "at-once":
+            self.hear(5, self.interrupt())
+        else:
+            self.hear(2)
+            wrong = {"wrong": "0199a213-81c0-7800-8aa1-bbab2a035a54", "unknown": "nosuch"}
+            if act in wrong:
+                self.hear(3, self.interrupt(wrong[act]))
+            self.interrupt()
+            if act == "twice":
+                self.interrupt()
+            self.hear(5)
+        self.hear(3)
 
     def turns(self, flow, act):
         if flow.startswith("idle-"):
@@ -220,8 +341,16 @@ class Client(Peer):
             self.hear(1)
             self.hear(5, self.interrupt())
             self.hear(5)
-        elif flow.partition("-")[0] in ("approval", "escalated", "overrides"):
-            self.hear(6 if act in ("never", "eof", "resume") else 20, "turn")
+        elif flow.startswith("interrupt-"):
+            self.interrupts(act)
+        elif flow == "prompt-twice":
+            self.hear(10, "turn")
+            self.hear(3)
+        elif flow.partition("-")[0] in ("approval", "overrides", "two", *ACTS):
+            self.hear(6 if act in ("never", "eof", "resume", "second") else 20, "turn")
+            if act == "stale":
+                self.send(self.asked[0])
+                self.hear(3)
         elif act in ("interrupt", "resume", "eof", "term", "int"):
             self.hear(4)
             if act == "resume":
@@ -248,15 +377,25 @@ def agent_file(version, flow):
     """The shipped agent file, with this program in front of the release and `app-server` behind it."""
     text = open(f"{ROOT}/scenarios/agents/codex.toml").read()
     binary = '["{root}/'
+    able = ', "--enable", "default_mode_request_user_input"' if flow.startswith("ask-") else ""
     run = 'run         = { args = ["exec", "--skip-git-repo-check", "--json", "{args}", "{prompt}"], '
     assert text.count(binary) == 4 and run in text, "the agent file has changed"
     text = text.replace(binary, f'["python3", "{{home}}/record_app_server.py", "--peer", "{version}", "{flow}", "{{root}}/')
-    text = text.replace(run, 'run = { args = ["app-server"], ')
+    text = text.replace(run, f'run = {{ args = ["app-server"{able}], ')
     if "escalated" in flow:
         text = text.replace('cmd = "{command}" }', 'cmd = "{command}", sandbox_permissions = "require_escalated", '
                             'justification = "It needs the network." }')
         text = text.replace('timeout_ms = "{timeout_ms}"', 'with_escalated_permissions = true, justification = "It needs '
                             'the network.", timeout_ms = "{timeout_ms}"')
+    kind = flow.partition("-")[0]
+    if kind == "patch":
+        command = 'cmd = "{command}"'
+        assert text.count(command) == 1, "the agent file has changed"
+        text = text.replace(command, f'cmd = "{PATCH}"')
+    if kind in ("mcp", "elicit"):
+        last = "stream_max_retries = 0\n"
+        assert text.count(last) == 1, "the agent file has changed"
+        text = text.replace(last, last + SERVER.replace("KIND", kind))
     if flow.endswith("retried"):
         text = text.replace("_max_retries = 0", "_max_retries = 2")
     return recorder.embedded(text, __file__)
@@ -270,7 +409,9 @@ def masked(text):
 
 def record(version, flow):
     scenario = FLOWS[flow.removeprefix("old-")]
-    turns = " ".join(OWN.get(scenario, "").split())
+    # the tools of a server are in a namespace of their own in the newer release
+    tool = "mcp__db/query" if int(version.split(".")[1]) > 160 else "mcp__db__query"
+    turns = " ".join(OWN.get(scenario, "").split()).replace("TOOL", tool)
     own = HEAD.replace("TITLE", scenario).replace("TURNS", turns) if turns else None
     lines = recorder.record(f"codex@{version}", agent_file(version, flow), scenario, own)
     recorder.keep(f"codex-app-server-{version}", flow, lines, masked)
@@ -284,4 +425,6 @@ def flows(version):
     return old + (new if number > 50 else ["text"])
 
 
+if sys.argv[1:2] == ["--tool-server"]:
+    sys.exit(tool_server(sys.argv[2]))
 recorder.main(__doc__, lambda words: Client(words[0], words[1], words[2:]), record, flows)

@@ -25,6 +25,8 @@ pub struct Args {
     pub sandbox: &'static str,
     /// When a command is asked for; in `exec` never.
     pub approval: Approval,
+    /// `--enable default_mode_request_user_input`: the model may ask the user a question.
+    pub asks_user: bool,
     /// How often a broken stream is asked for again: `-c model_providers.NAME.stream_max_retries=N`.
     pub stream_retries: u32,
     /// How often a refused request is tried again: `-c model_providers.NAME.request_max_retries=N`.
@@ -117,9 +119,10 @@ pub enum Refusal {
     NotExec,
 }
 
+/// The feature that lets the model ask the user a question outside of the plan mode.
+const ASKS_USER: &str = "default_mode_request_user_input";
 /// Options that take one word and have no effect here.
 const ONE_WORD: &[&str] = &[
-    "--enable",
     "--disable",
     "-i",
     "--image",
@@ -167,6 +170,7 @@ pub fn parse(words: &[String]) -> Parsed {
         session: None,
         sandbox: SANDBOXES[0],
         approval: Approval::Never,
+        asks_user: false,
         stream_retries: STREAM_RETRIES,
         request_retries: REQUEST_RETRIES,
         idle: IDLE,
@@ -201,6 +205,7 @@ pub fn parse(words: &[String]) -> Parsed {
             }
             "-V" | "--version" => return Parsed::Version(args.release),
             "-h" | "--help" => return Parsed::Print(HELP.to_owned()),
+            "--enable" => one().map(|feature| args.asks_user |= feature == ASKS_USER),
             "--as" => one().map(|version| args.release = Some(version)),
             "-c" | "--config" => one().map(|pair| configure(&mut args, &pair)),
             "-s" | "--sandbox" => one().and_then(|given| match SANDBOXES.into_iter().find(|mode| *mode == given) {
@@ -267,19 +272,25 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
         Agent::Codex(codex) => codex.mode,
         _ => CodexMode::default(),
     };
-    let prompt = agent.is_prompted().then(|| prompt.to_owned());
-    let json: &[&str] = match mode {
-        CodexMode::Exec => &[],
-        CodexMode::Json => &["--json"],
+    let exec = ["exec", "--skip-git-repo-check", "--json"];
+    let words: &[&str] = match mode {
+        CodexMode::Exec => &exec[..2],
+        CodexMode::Json => &exec,
+        CodexMode::AppServer => &["app-server"],
     };
-    let head = [CODEX.fake(), "exec", "--skip-git-repo-check"].into_iter().chain(json.iter().copied());
+    let prompt = (mode != CodexMode::AppServer && agent.is_prompted()).then(|| prompt.to_owned());
+    let head = std::iter::once(CODEX.fake()).chain(words.iter().copied());
     head.map(str::to_owned).chain(args.iter().cloned()).chain(prompt).collect()
 }
 
 /// What these arguments ask of it; `None` if they only ask for a version, or are refused.
 pub fn called(words: &[String]) -> Option<Called> {
-    let Parsed::Run(args) = parse(words) else { return None };
-    let mode = if args.json { CodexMode::Json } else { CodexMode::Exec };
+    let (args, mode) = match parse(words) {
+        Parsed::Run(args) if args.json => (args, CodexMode::Json),
+        Parsed::Run(args) => (args, CodexMode::Exec),
+        Parsed::Serve(args) => (args, CodexMode::AppServer),
+        _ => return None,
+    };
     let mut kept = match args.sandbox {
         "read-only" => Vec::new(),
         sandbox => vec!["--sandbox".to_owned(), sandbox.to_owned()],
@@ -293,6 +304,9 @@ pub fn called(words: &[String]) -> Option<Called> {
         if given != usual {
             kept.extend(["-c".to_owned(), format!("model_providers.fake.{key}={given}")]);
         }
+    }
+    if args.asks_user {
+        kept.extend(["--enable", ASKS_USER].map(str::to_owned));
     }
     Some(Called { mode: mode.mode(), args: kept })
 }
@@ -308,6 +322,7 @@ This is fake-codex, which plays `codex exec` and `codex app-server` with a scrip
 Options:
   -c, --config <key=value>   model_providers.NAME.stream_max_retries, request_max_retries, stream_idle_timeout_ms
   -s, --sandbox <MODE>       read-only, workspace-write, danger-full-access
+      --enable <FEATURE>     default_mode_request_user_input: the model may ask questions
       --json                 Print events to stdout as JSONL
       --as <VERSION>         The release to play: 0.45.0, 0.58.0, 0.116.0, 0.169.0
   -h, --help                 Print help
@@ -362,12 +377,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_no_run_that_a_file_can_name() {
-        let words: Vec<String> =
-            ["app-server", "-c", "model_providers.x.stream_max_retries=0"].map(str::to_owned).to_vec();
+    fn a_server_is_a_mode_of_its_own() {
+        let line = "app-server --enable default_mode_request_user_input -c model_providers.x.stream_max_retries=0";
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let Parsed::Serve(args) = parse(&words) else { panic!("it serves") };
-        assert_eq!((args.stream_retries, args.approval), (0, Approval::Never));
-        assert!(called(&words).is_none());
+        assert_eq!((args.stream_retries, args.approval, args.asks_user), (0, Approval::Never, true));
+        let called = called(&words).map(|called| (called.mode.word, called.args.join(" ")));
+        let kept = "-c model_providers.fake.stream_max_retries=0 --enable default_mode_request_user_input";
+        assert_eq!(called, Some(("app-server", kept.to_owned())));
     }
 
     #[test]

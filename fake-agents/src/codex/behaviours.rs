@@ -175,6 +175,88 @@ const BEHAVIOURS: &[Behaviour] = &[
         NEW,
         "app-server/approval-error, app-server/approval-bogus",
     ),
+    recorded(
+        "app-server: an empty result and null are refusals too; an answer that comes twice, late, to another id or after an \
+         interrupt changes nothing",
+        NEW,
+        "app-server/escalated-shape, app-server/escalated-null, app-server/escalated-twice, app-server/escalated-late, \
+         app-server/escalated-stray, app-server/escalated-stale",
+    ),
+    recorded(
+        "app-server: in a sandbox that may not write, it is asked whether a file may be changed",
+        NEW,
+        "app-server/patch-never, app-server/patch-interrupt, app-server/patch-stale, app-server/patch-eof",
+    ),
+    recorded(
+        "app-server: a change of a file that is accepted, refused, or answered in another way",
+        &[V169],
+        "app-server/patch-accept, app-server/patch-decline, app-server/patch-cancel, app-server/patch-error, \
+         app-server/patch-shape, app-server/patch-twice",
+    ),
+    recorded(
+        "app-server: a question, with a feature that is under development; an error is an answer without answers",
+        NEW,
+        "app-server/ask-accept, app-server/ask-decline, app-server/ask-error, app-server/ask-shape, app-server/ask-never",
+    ),
+    recorded(
+        "app-server: it is asked whether a tool server may be called; an error is told as the user's refusal",
+        &[V169],
+        "app-server/mcp-accept, app-server/mcp-decline, app-server/mcp-cancel, app-server/mcp-error, app-server/mcp-never",
+    ),
+    recorded("app-server: a tool server is called unasked", &[V116], "app-server/mcp-accept"),
+    recorded(
+        "app-server: a tool server's question is passed on to the client",
+        NEW,
+        "app-server/elicit-accept, app-server/elicit-decline, app-server/elicit-error, app-server/elicit-never",
+    ),
+    read(
+        "app-server: a call of a tool server is given up after 120 s, though its question is open",
+        &[V116],
+        "measured in virtual time: 120.0 s",
+    ),
+    recorded(
+        "app-server: a tool of the client's own is called, and its result waited for without limit",
+        NEW,
+        "app-server/tool-accept, app-server/tool-decline, app-server/tool-error, app-server/tool-shape, \
+         app-server/tool-never",
+    ),
+    recorded(
+        "app-server: of two commands that are asked for, the accepted one runs at once",
+        &[V116],
+        "app-server/two-second, app-server/two-reversed",
+    ),
+    recorded(
+        "app-server: of two commands that are asked for, none runs before both are decided",
+        &[V169],
+        "app-server/two-second, app-server/two-reversed",
+    ),
+    recorded(
+        "app-server: an interrupt before the turn has begun is refused, and the turn goes on",
+        &[V169],
+        "app-server/interrupt-at-once",
+    ),
+    recorded(
+        "app-server: an interrupt ends a turn that has just been asked for",
+        &[V116],
+        "app-server/interrupt-at-once",
+    ),
+    recorded("app-server: interrupts that come at once are answered together", NEW, "app-server/interrupt-twice"),
+    recorded(
+        "app-server: an interrupt of another turn is refused",
+        &[V169],
+        "app-server/interrupt-wrong, app-server/interrupt-unknown",
+    ),
+    recorded(
+        "app-server: an interrupt ends what runs, whatever turn it names",
+        &[V116],
+        "app-server/interrupt-wrong, app-server/interrupt-unknown",
+    ),
+    recorded("app-server: prompts that come at once have one turn", NEW, "app-server/prompt-twice"),
+    read(
+        "app-server: a client that reads no more: its messages are kept, the turn goes on, and the end of stdin ends nothing",
+        NEW,
+        "measured of both: 2.9 MB unread, still there 15 s after its stdin's end",
+    ),
     read(
         "app-server: acceptForSession: the same command is not asked for again",
         NEW,

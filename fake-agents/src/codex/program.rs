@@ -265,6 +265,9 @@ impl Fake {
 
     fn turn(&mut self, os: &mut dyn Os) -> bool {
         self.show(os);
+        if self.gives_up(os) {
+            return true;
+        }
         let ended = self.terminals.iter_mut().enumerate().find_map(|(at, (run, _))| Some((at, run.poll(os)?)));
         if let Some((at, report)) = ended {
             let (run, item) = self.terminals.remove(at);
@@ -336,6 +339,7 @@ impl Fake {
             _ => {}
         }
         self.model.wait(&mut wait);
+        wait.until = wait.until.into_iter().chain(self.client.asking.iter().filter_map(|asking| asking.until)).min();
         for (run, _) in self.terminals.iter().chain(&self.running) {
             run.wait(&mut wait);
         }
@@ -344,7 +348,7 @@ impl Fake {
 
     pub(super) fn waits_on(&self) -> &'static str {
         match self.phase {
-            Phase::Tools if !self.client.asking.is_empty() => "permission",
+            Phase::Tools if !self.client.asking.is_empty() => self.client.asking[0].wanted.waits_on(),
             Phase::Stdin => "stdin",
             Phase::Tools if !self.running.is_empty() => "bash",
             Phase::Stuck(word) => word,

@@ -270,6 +270,11 @@ pub const SHELL_LIMIT: Span = Span::secs(10);
 pub const YIELD: Span = Span::secs(10);
 /// How long a command has run before `app-server` says that it runs: what it prints before is no delta (0.116.0, 0.169.0).
 pub const SHOWN_AFTER: Span = Span::ms(150);
+/// The time limit of a call of a tool server (0.116.0: 120.0 s; 0.169.0 has none while the user is asked).
+pub const SERVER_LIMIT: Span = Span::secs(120);
+/// How long after its answer a turn begins, where it does not begin at once: until then there is none to interrupt (0.169.0:
+/// 10 to 20 ms).
+pub const TURN_BEGINS: Span = Span::ms(10);
 /// The exit code that is reported once a time limit has passed.
 pub const TIMED_OUT: i32 = 124;
 /// How many bytes of a command's output are kept (`EXEC_OUTPUT_MAX_BYTES`, 0.116.0; read).

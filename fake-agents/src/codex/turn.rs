@@ -4,7 +4,7 @@
 //! the same time ([`Release::together`]); the model is told of its calls in their order, once all have ended. A response
 //! counts once it is whole; a message is said as soon as it is, and what there is of another is dropped.
 
-use super::asks::MayRun;
+use super::asks::{MayRun, is_patch};
 use super::program::{Fake, Phase};
 use super::release::{Incomplete, Release, Shell, backoff};
 use super::rollout::Rollout;
@@ -323,19 +323,21 @@ impl Fake {
             _ => "unknown",
         };
         os.note(Fact::ToolBegan { call: id.clone(), tool: tool.to_owned(), session: SESSION.to_owned() });
+        if let Some(wanted) = turn.as_ref().and_then(|turn| self.wanted(turn)) {
+            return self.ask_client(os, &id, wanted);
+        }
         match turn {
             Some(Turn::Bash(bash)) => match self.may_run(&bash) {
                 MayRun::Yes => self.run(os, &id, &bash),
                 MayRun::No => self.told(os, &id, self.release.told_of_escalation, true),
-                MayRun::Asks => self.ask_client(&id, &bash),
+                MayRun::Asks => {}
             },
             Some(Turn::Ask(_)) => self.told(os, &id, self.release.told_of_question, true),
-            Some(Turn::Permit(permit)) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
-                match self.args.sandbox {
-                    "read-only" => self.told(os, &id, self.release.told_of_patch, true),
-                    _ => self.told(os, &id, &permit.output, false),
-                }
-            }
+            Some(Turn::Permit(permit)) if is_patch(&permit) => match self.args.sandbox {
+                "read-only" => self.told(os, &id, self.release.told_of_patch, true),
+                _ => self.told(os, &id, &permit.output, false),
+            },
+            Some(Turn::Permit(permit)) if self.call_server(os, &id, &permit) => {}
             Some(turn) => {
                 let name = tool_call(self.release, &turn, &id).map_or_else(String::new, |call| call.name);
                 self.told(os, &id, &format!("unsupported call: {name}"), true);
@@ -434,9 +436,7 @@ fn tool_call(release: &Release, turn: &Turn, id: &str) -> Option<ToolCall> {
         }
         Turn::Bash(bash) => (shell, json!({"cmd": bash.command})),
         Turn::Task(task) => ("spawn_agent", json!({"message": task.description})),
-        Turn::Permit(permit) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
-            (patch, json!({"input": permit.patterns}))
-        }
+        Turn::Permit(permit) if is_patch(permit) => (patch, json!({"input": permit.patterns})),
         Turn::Permit(permit) => (permit.tool.as_str(), json!({"patterns": permit.patterns})),
         Turn::Say(_) | Turn::Think(_) | Turn::Compact(_) | Turn::Together(_) | Turn::Finish(_) => return None,
     };

@@ -1,21 +1,22 @@
-//! The editor that drives an agent over the Agent Client Protocol: it plays the steps of its scenario.
+//! The editor that drives an agent over the Agent Client Protocol, or Codex over its own: it plays the steps of its scenario.
 //!
 //! Invariant: a step begins when the one before it is done, line by line of what the agent says, however its output is
 //! cut into pieces.
 
+mod shapes;
+
 use crate::{Actor, Exit, Input, Output, PROMPT};
-use rehang_scenario::{Canon, EditorAnswer, EditorStep, Until, VTime};
+use rehang_scenario::{Canon, EditorAnswer, EditorStep, Protocol, Until, VTime};
 use rehang_trace::RunEnd;
 use rehang_wire::claude::Lines;
 use serde_json::{Value, json};
+use shapes::{Asks, Said, Wanted};
 use std::collections::VecDeque;
-
-/// The folder that the editor has open. Nothing in a cell reads it.
-const FOLDER: &str = "/project";
 
 /// An editor.
 #[derive(Debug)]
 pub struct Editor {
+    protocol: Protocol,
     steps: Vec<EditorStep>,
     /// How many of them are done.
     done: usize,
@@ -27,8 +28,10 @@ pub struct Editor {
     /// Its requests; their ids are their places.
     requests: Vec<Request>,
     session: String,
-    /// The permissions that are not answered, by the ids of the agent's requests.
-    asked: VecDeque<Value>,
+    /// The turns that the agent has answered with; the Agent Client Protocol has none.
+    turns: Vec<Turn>,
+    /// What the agent has asked for and has no answer to, by the ids of its requests.
+    asked: VecDeque<(Value, Wanted)>,
     /// What the agent has said in this turn: anything, and of a tool call that it runs.
     seen: [bool; 2],
     text: String,
@@ -42,12 +45,31 @@ struct Request {
     reply: Option<Result<(), String>>,
 }
 
+/// A turn of Codex' protocol.
+#[derive(Debug)]
+struct Turn {
+    id: String,
+    /// Its end; an error is why it failed.
+    end: Option<Result<(), String>>,
+}
+
 impl Editor {
     /// An editor with these steps.
-    pub fn new(steps: Vec<EditorStep>) -> Editor {
-        let (lines, requests, asked) = (Lines::default(), Vec::new(), VecDeque::new());
-        let (session, text) = (String::new(), String::new());
-        Editor { steps, done: 0, sent: false, goes_on: None, lines, requests, session, asked, seen: [false; 2], text }
+    pub fn new(protocol: Protocol, steps: Vec<EditorStep>) -> Editor {
+        Editor {
+            protocol,
+            steps,
+            done: 0,
+            sent: false,
+            goes_on: None,
+            lines: Lines::default(),
+            requests: Vec::new(),
+            session: String::new(),
+            turns: Vec::new(),
+            asked: VecDeque::new(),
+            seen: [false; 2],
+            text: String::new(),
+        }
     }
 
     /// Plays all steps that can be played now.
@@ -64,32 +86,30 @@ impl Editor {
     fn is_done(&mut self, now: VTime, step: &EditorStep, out: &mut Vec<Output>) -> bool {
         match step {
             EditorStep::Initialize => {
-                let none = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
-                return self.call("initialize", json!({"protocolVersion": 1, "clientCapabilities": none}), out);
+                let is_done = self.call(shapes::initialize(self.protocol), out);
+                if is_done && self.protocol == Protocol::AppServer {
+                    self.write(json!({"method": "initialized"}), out);
+                }
+                return is_done;
             }
-            EditorStep::NewSession => {
-                return self.call("session/new", json!({"cwd": FOLDER, "mcpServers": []}), out);
-            }
+            EditorStep::NewSession => return self.call(shapes::new_session(self.protocol), out),
             EditorStep::Prompt => {
                 self.seen = [false; 2];
                 self.text.clear();
-                let prompt = json!([{"type": "text", "text": PROMPT}]);
-                self.request("session/prompt", json!({"sessionId": self.session, "prompt": prompt}), out);
+                let (method, params) = shapes::prompt(self.protocol, &self.session);
+                self.request(method, params, out);
             }
-            EditorStep::Request(method) => self.request(method, json!({"sessionId": self.session}), out),
+            EditorStep::Request(method) => {
+                let params = shapes::about(self.protocol, &self.session);
+                self.request(method, params, out);
+            }
             EditorStep::Until(Until::Reply) => return self.is_over(),
             EditorStep::Until(Until::Update) => return self.seen[0] || self.is_over(),
             EditorStep::Until(Until::Tool) => return self.seen[1] || self.is_over(),
             EditorStep::Until(Until::Permission) => return !self.asked.is_empty() || self.is_over(),
-            EditorStep::Answer(answer) => match self.asked.pop_front() {
-                Some(id) => reply(&id, *answer, out),
-                None => return self.is_over(),
-            },
-            EditorStep::Cancel => {
-                out.push(Output::Acts("stop"));
-                let params = json!({"sessionId": self.session});
-                write(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}), out);
-            }
+            EditorStep::Answer(answer) => return self.answers(0, *answer, out),
+            EditorStep::AnswerSecond(answer) => return self.answers(1, *answer, out),
+            EditorStep::Cancel => return self.cancels(out),
             EditorStep::Pause(span) => {
                 let over = *self.goes_on.get_or_insert(now + *span) <= now;
                 self.goes_on.take_if(|_| over);
@@ -102,13 +122,44 @@ impl Editor {
         true
     }
 
-    /// Whether all of its requests have their replies: nothing more comes of the turn.
+    /// Whether all of its requests have their replies, and all turns are over: nothing more comes.
     fn is_over(&self) -> bool {
-        self.requests.iter().all(|request| request.reply.is_some())
+        self.requests.iter().all(|request| request.reply.is_some()) && self.turns.iter().all(|turn| turn.end.is_some())
+    }
+
+    /// Answers what the agent asks for, the first or the second of what has no answer; whether that is done, or never can be.
+    fn answers(&mut self, at: usize, answer: EditorAnswer, out: &mut Vec<Output>) -> bool {
+        let Some((id, wanted)) = self.asked.remove(at) else { return self.is_over() };
+        let (act, mut message) = wanted.answered(answer);
+        out.extend(act.map(Output::Acts));
+        message["id"] = id;
+        if answer == EditorAnswer::Twice {
+            self.write(message.clone(), out);
+        }
+        self.write(message, out);
+        true
+    }
+
+    /// The person at the editor stops the turn; whether its id is known, if it needs one.
+    fn cancels(&mut self, out: &mut Vec<Output>) -> bool {
+        let (id, turn) = (&self.session, self.turns.last().map(|turn| turn.id.as_str()));
+        let is_asked = |request: &Request| request.method == "turn/start" && request.reply.is_none();
+        if self.protocol == Protocol::AppServer && self.requests.iter().any(is_asked) {
+            return false;
+        }
+        out.push(Output::Acts("stop"));
+        match self.protocol {
+            Protocol::Acp => self.write(json!({"method": "session/cancel", "params": {"sessionId": id}}), out),
+            Protocol::AppServer => {
+                let params = json!({"threadId": id, "turnId": turn.unwrap_or_default()});
+                self.request("turn/interrupt", params, out);
+            }
+        }
+        true
     }
 
     /// Sends a request once; whether it has a reply.
-    fn call(&mut self, method: &str, params: Value, out: &mut Vec<Output>) -> bool {
+    fn call(&mut self, (method, params): Asks, out: &mut Vec<Output>) -> bool {
         if !std::mem::replace(&mut self.sent, true) {
             self.request(method, params, out);
         }
@@ -118,20 +169,34 @@ impl Editor {
 
     fn request(&mut self, method: &str, params: Value, out: &mut Vec<Output>) {
         let id = self.requests.len();
-        write(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}), out);
+        self.write(json!({"id": id, "method": method, "params": params}), out);
         self.requests.push(Request { method: method.to_owned(), reply: None });
     }
 
+    /// Writes a message; Codex' protocol leaves the version out.
+    fn write(&self, mut message: Value, out: &mut Vec<Output>) {
+        if self.protocol == Protocol::Acp {
+            message["jsonrpc"] = json!("2.0");
+        }
+        out.push(Output::Write(format!("{message}\n").into_bytes()));
+    }
+
     fn hear(&mut self, message: &Value) {
+        let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
-            (Some("session/request_permission"), Some(id)) => self.asked.push_back(id.clone()),
-            (Some("session/update"), None) => {
-                let update = &message["params"]["update"];
-                let kind = update["sessionUpdate"].as_str().unwrap_or_default();
-                self.seen[0] |= kind.starts_with("agent_") || kind.starts_with("tool_call");
-                self.seen[1] |= update["status"] == "in_progress";
-                if kind == "agent_message_chunk" {
-                    self.text.push_str(update["content"]["text"].as_str().unwrap_or_default());
+            (Some(method), Some(id)) => {
+                let wanted = Wanted::of(self.protocol, method, params);
+                self.asked.extend(wanted.map(|wanted| (id.clone(), wanted)));
+            }
+            (Some(method), None) => {
+                let said = Said::of(self.protocol, method, params);
+                self.seen[0] |= said.update;
+                self.seen[1] |= said.tool;
+                self.text.extend(said.text);
+                if let Some((id, failed)) = said.over
+                    && let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id)
+                {
+                    turn.end = Some(failed.map_or(Ok(()), Err));
                 }
             }
             (None, Some(id)) => {
@@ -139,8 +204,12 @@ impl Editor {
                 let Some(request) = at.and_then(|at| self.requests.get_mut(at)) else { return };
                 let error = message.get("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned());
                 request.reply.get_or_insert(error.map_or(Ok(()), Err));
-                if let Some(session) = message["result"]["sessionId"].as_str() {
+                let result = &message["result"];
+                if let Some(session) = result["sessionId"].as_str().or(result["thread"]["id"].as_str()) {
                     session.clone_into(&mut self.session);
+                }
+                if let Some(id) = result["turn"]["id"].as_str().filter(|id| self.turns.iter().all(|of| of.id != *id)) {
+                    self.turns.push(Turn { id: id.to_owned(), end: None });
                 }
             }
             _ => {}
@@ -153,11 +222,15 @@ impl Editor {
         for Request { method, reply } in &self.requests {
             match reply {
                 None => return lacks(format!("no reply to {method}")),
-                // no agent has any other method that a file names
-                Some(Err(message)) if matches!(&**method, "initialize" | "session/new" | "session/prompt") => {
-                    return Err(format!("{method}: {message}"));
-                }
+                Some(Err(message)) if shapes::is_needed(method) => return Err(format!("{method}: {message}")),
                 Some(_) => {}
+            }
+        }
+        for turn in &self.turns {
+            match &turn.end {
+                None => return lacks("no end of the turn".to_owned()),
+                Some(Err(message)) => return Err(format!("the turn failed: {message}")),
+                Some(Ok(())) => {}
             }
         }
         match exit {
@@ -167,35 +240,6 @@ impl Editor {
             _ => Ok(()),
         }
     }
-}
-
-fn write(message: Value, out: &mut Vec<Output>) {
-    out.push(Output::Write(format!("{message}\n").into_bytes()));
-}
-
-/// Answers the agent's request of this id. What the person at the editor does is an act; what the editor does wrong is
-/// none.
-fn reply(id: &Value, answer: EditorAnswer, out: &mut Vec<Output>) {
-    let (act, option) = match answer {
-        EditorAnswer::Allow | EditorAnswer::Twice => (Some("allow"), "once"),
-        EditorAnswer::Always => (Some("always"), "always"),
-        EditorAnswer::Reject => (Some("deny"), "reject"),
-        EditorAnswer::Cancelled => (Some("dismiss"), ""),
-        EditorAnswer::NotOffered => (None, "none of these"),
-        EditorAnswer::Error | EditorAnswer::WrongShape => (None, ""),
-    };
-    out.extend(act.map(Output::Acts));
-    let mut message = json!({"jsonrpc": "2.0", "id": id});
-    match answer {
-        EditorAnswer::Error => message["error"] = json!({"code": -32603, "message": "Internal error"}),
-        EditorAnswer::WrongShape => message["result"] = json!({}),
-        EditorAnswer::Cancelled => message["result"] = json!({"outcome": {"outcome": "cancelled"}}),
-        _ => message["result"] = json!({"outcome": {"outcome": "selected", "optionId": option}}),
-    }
-    if answer == EditorAnswer::Twice {
-        write(message.clone(), out);
-    }
-    write(message, out);
 }
 
 impl Actor for Editor {
@@ -234,13 +278,15 @@ impl Actor for Editor {
 
     fn canon(&self, _: &dyn Fn(u32) -> u64, canon: &mut Canon) {
         let Editor {
-            steps: _, // not compared: they never change
+            protocol: _, // not compared: it never changes
+            steps: _,    // not compared: they never change
             done,
             sent,
             goes_on,
             lines,
             requests,
             session,
+            turns,
             asked,
             seen,
             text: _, // not compared: it goes into the text of the end, and no end is part of a cycle
@@ -250,16 +296,20 @@ impl Actor for Editor {
         canon.list(requests, |canon, Request { method, reply }| {
             canon.text(method).num(reply.as_ref().map_or(0, |reply| 1 + u64::from(reply.is_err())));
         });
+        canon.list(turns, |canon, Turn { id, end }| {
+            canon.text(id).num(end.as_ref().map_or(0, |end| 1 + u64::from(end.is_err())));
+        });
         canon.num(asked.len() as u64);
-        for id in asked {
-            canon.text(&id.to_string());
+        for (id, wanted) in asked {
+            canon.text(&id.to_string()).text(&format!("{wanted:?}"));
         }
     }
 
     fn waits_for(&self) -> Option<&'static str> {
         match self.steps.get(self.done) {
             Some(EditorStep::Initialize | EditorStep::NewSession | EditorStep::Until(Until::Reply)) => Some("reply"),
-            Some(EditorStep::Until(_) | EditorStep::Answer(_)) => Some("event"),
+            Some(EditorStep::Until(_) | EditorStep::Answer(_) | EditorStep::AnswerSecond(_)) => Some("event"),
+            Some(EditorStep::Cancel) => Some("reply"),
             None if self.steps.contains(&EditorStep::Close) => Some("exit"),
             _ => None,
         }
@@ -272,7 +322,11 @@ mod tests {
     use rehang_scenario::default_editor;
 
     fn played(steps: Vec<EditorStep>, lines: &[&str]) -> (Editor, Vec<String>) {
-        let (mut editor, mut out) = (Editor::new(steps), Vec::new());
+        played_over(Protocol::Acp, steps, lines)
+    }
+
+    fn played_over(protocol: Protocol, steps: Vec<EditorStep>, lines: &[&str]) -> (Editor, Vec<String>) {
+        let (mut editor, mut out) = (Editor::new(protocol, steps), Vec::new());
         editor.on(VTime(0), Input::Begin, &mut out);
         let bytes = lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect::<Vec<u8>>();
         // at whatever places the bytes are cut
@@ -282,9 +336,14 @@ mod tests {
         let shown = out.into_iter().map(|output| match output {
             Output::Write(line) => {
                 let message: Value = serde_json::from_slice(&line).unwrap();
+                assert_eq!(message["jsonrpc"] == "2.0", protocol == Protocol::Acp);
                 let outcome = &message["result"]["outcome"];
                 let option = outcome["optionId"].as_str().or(outcome["outcome"].as_str());
-                message["method"].as_str().or(option).unwrap_or("?").to_owned()
+                let word = message["method"].as_str().or(option).map(str::to_owned);
+                match protocol {
+                    Protocol::Acp => word.unwrap_or("?".to_owned()),
+                    Protocol::AppServer => word.unwrap_or(format!("{} {}", message["id"], message["result"])),
+                }
             }
             Output::Acts(word) => word.to_owned(),
             Output::CloseStdin => "<close>".to_owned(),
@@ -326,6 +385,77 @@ mod tests {
         assert_eq!(with(EditorAnswer::Cancelled), ["dismiss", "cancelled"]);
         assert_eq!(with(EditorAnswer::NotOffered), ["none of these"]);
         assert_eq!(with(EditorAnswer::WrongShape), ["?"]);
+    }
+
+    const THREAD: [&str; 3] = [
+        r#"{"id":0,"result":{"userAgent":"x"}}"#,
+        r#"{"id":1,"result":{"thread":{"id":"thread"}}}"#,
+        r#"{"id":2,"result":{"turn":{"id":"turn"}}}"#,
+    ];
+
+    #[test]
+    fn a_turn_of_codex_is_over_when_it_says_so() {
+        let all = ["initialize", "initialized", "thread/start", "turn/start", "<close>"];
+        let delta = r#"{"method":"item/agentMessage/delta","params":{"delta":"Hi"}}"#;
+        let over = |status: &str| {
+            format!(
+                r#"{{"method":"turn/completed","params":{{"turn":{{"id":"turn","status":"{status}","error":{{"message":"no"}}}}}}}}"#
+            )
+        };
+        let concluded = |lines: &[&str], sent: usize| {
+            let (mut editor, shown) = played_over(Protocol::AppServer, default_editor(), lines);
+            assert_eq!(shown, all[..sent]);
+            let mut out = Vec::new();
+            editor.on(VTime(1), Input::Over(Exit::Code(0)), &mut out);
+            match out.as_slice() {
+                [Output::Settle { outcome: RunEnd::Completed, text, .. }] => Ok(text.clone()),
+                [Output::Settle { cause, .. }] => Err(cause.clone()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let [hello, thread, turn] = THREAD;
+        assert_eq!(concluded(&[hello, thread], 4), Err("no reply to turn/start".to_owned()));
+        assert_eq!(concluded(&[hello, thread, turn, delta], 4), Err("no end of the turn".to_owned()));
+        assert_eq!(concluded(&[hello, thread, turn, delta, &over("completed")], 5), Ok("Hi".to_owned()));
+        assert_eq!(concluded(&[hello, thread, turn, &over("failed")], 5), Err("the turn failed: no".to_owned()));
+        // an interrupt needs the turn's id
+        let mut steps = default_editor();
+        steps.insert(3, EditorStep::Cancel);
+        let sent = |lines: &[&str]| played_over(Protocol::AppServer, steps.clone(), lines).1.split_off(4);
+        assert!(sent(&[hello, thread]).is_empty());
+        assert_eq!(sent(&[hello, thread, turn]), ["stop", "turn/interrupt"]);
+    }
+
+    #[test]
+    fn each_request_of_codex_has_its_answer() {
+        let methods = [
+            ("item/commandExecution/requestApproval", "{}"),
+            ("item/tool/requestUserInput", r#"{"questions":[{"id":"q","options":[{"label":"A"},{"label":"B"}]}]}"#),
+            ("mcpServer/elicitation/request", "{}"),
+            ("item/tool/call", "{}"),
+        ];
+        let answers = |answer| {
+            let mut steps = default_editor();
+            steps.insert(3, EditorStep::AnswerSecond(answer));
+            let given = methods.map(|(method, params)| {
+                let asks = |id| format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#);
+                let (first, second) = (asks(7), asks(8));
+                let [hello, thread, turn] = THREAD;
+                let mut sent =
+                    played_over(Protocol::AppServer, steps.clone(), &[hello, thread, turn, &first, &second]).1;
+                sent.split_off(4).join(" ")
+            });
+            given.join("\n")
+        };
+        let allowed = concat!(
+            "allow 8 {\"decision\":\"accept\"}\n",
+            "answer 8 {\"answers\":{\"q\":{\"answers\":[\"A\"]}}}\n",
+            "allow 8 {\"action\":\"accept\",\"content\":null}\n",
+            "allow 8 {\"contentItems\":[{\"type\":\"inputText\",\"text\":\"done\"}],\"success\":true}"
+        );
+        assert_eq!(answers(EditorAnswer::Allow), allowed);
+        assert!(answers(EditorAnswer::Cancelled).starts_with("stop 8 {\"decision\":\"cancel\"}\n"));
+        assert!(answers(EditorAnswer::WrongShape).starts_with("8 {}\n8 {}\n"));
     }
 
     #[test]

@@ -16,6 +16,12 @@ use std::collections::VecDeque;
 
 /// The form of an agent that speaks the Agent Client Protocol on its stdin and stdout.
 pub const ACP: &str = "acp";
+/// The form of a Codex that speaks its own protocol there (`codex app-server`).
+pub const APP_SERVER: &str = "app-server";
+/// What a question to the user is called among what an agent has asked for.
+pub(crate) const QUESTION: &str = "question";
+/// The same, of a tool server in the middle of a call, which may have a limit of its own.
+pub(crate) const ELICITATION: &str = "elicitation";
 /// The most requests to a host that are kept.
 const MAX_REQUESTS: usize = 64;
 /// The most bytes of a control sequence that are kept; those that are looked for are shorter.
@@ -36,15 +42,23 @@ enum Speech {
     Text,
     /// Claude Code's stream of messages (`--output-format stream-json`).
     Claude(Story),
-    Acp(Acp),
+    /// The Agent Client Protocol, version 1; of version 2's draft, `state_update` too.
+    Acp(Talk),
+    /// Codex' own protocol.
+    AppServer(Talk),
 }
 
-/// What an agent has said in the Agent Client Protocol, version 1; of version 2's draft, `state_update` too.
+/// What an agent has said to the host that holds its streams.
 #[derive(Debug, Clone, Default)]
-struct Acp {
-    /// The permissions that it has asked for, by their tool calls, and not said anything else of since.
+struct Talk {
+    /// What it has asked for, by its tool calls or its requests, and not said anything else of since.
     asked: Vec<(String, String)>,
     turn: &'static str,
+}
+
+/// Whether an agent of this form takes requests on its standard input, and asks its host there by requests of its own.
+pub(crate) fn asks_host(form: &str) -> bool {
+    [ACP, APP_SERVER].contains(&form)
 }
 
 impl Heard {
@@ -74,7 +88,8 @@ impl Heard {
                     return;
                 }
                 (Speech::Claude(story), Some(message)) => story.said(&message),
-                (Speech::Acp(acp), Some(message)) => acp.said(&message),
+                (Speech::Acp(talk), Some(message)) => talk.said_in_acp(&message),
+                (Speech::AppServer(talk), Some(message)) => talk.said_in_app_server(&message),
                 (_, None) => {}
             }
         }
@@ -96,12 +111,8 @@ impl Heard {
                 (agent.running, agent.turn) = story.told();
                 agent.sources.push("its messages on its standard output".to_owned());
             }
-            Some(Speech::Acp(acp)) => {
-                ACP.clone_into(&mut agent.form);
-                agent.running = acp.asked.iter().map(|(_, what)| what.clone()).collect();
-                acp.turn.clone_into(&mut agent.turn);
-                agent.sources.push("its messages on its standard output (Agent Client Protocol)".to_owned());
-            }
+            Some(Speech::Acp(talk)) => talk.add_to(agent, ACP, "Agent Client Protocol"),
+            Some(Speech::AppServer(talk)) => talk.add_to(agent, APP_SERVER, "Codex' app-server protocol"),
             Some(Speech::Text) | None => {}
         }
         if let Some(at_work) = self.at_work {
@@ -133,28 +144,75 @@ fn nearest(snapshot: &Snapshot) -> Option<(Pid, String)> {
 impl Speech {
     fn of(first: Option<&Value>) -> Speech {
         match first {
-            Some(message) if message["jsonrpc"] == "2.0" => Speech::Acp(Acp::default()),
+            Some(message) if message["jsonrpc"] == "2.0" => Speech::Acp(Talk::default()),
+            Some(message) if message["result"]["userAgent"].is_string() => Speech::AppServer(Talk::default()),
             Some(message) if message["type"].is_string() => Speech::Claude(Story::default()),
             _ => Speech::Text,
         }
     }
 }
 
-impl Acp {
-    fn said(&mut self, message: &Value) {
+impl Talk {
+    fn add_to(&self, agent: &mut Agent, form: &str, protocol: &str) {
+        form.clone_into(&mut agent.form);
+        agent.running = self.asked.iter().map(|(_, what)| what.clone()).collect();
+        self.turn.clone_into(&mut agent.turn);
+        agent.sources.push(format!("its messages on its standard output ({protocol})"));
+    }
+
+    /// The agent asks its host for something.
+    fn asks(&mut self, id: &str, what: &str) {
+        self.turn = "open";
+        if self.asked.len() < MAX_REQUESTS {
+            let what = what.chars().take(MAX_TEXT).collect::<String>();
+            self.asked.push((id.to_owned(), rehang_words::text::visible(&what)));
+        }
+    }
+
+    fn said_in_app_server(&mut self, message: &Value) {
+        let params = &message["params"];
+        let word = |value: &'_ Value| value.as_str().map(str::to_owned);
+        match (message["method"].as_str(), message.get("id")) {
+            (Some("item/tool/call"), Some(_)) => {
+                let call = params["callId"].as_str().unwrap_or_default();
+                self.asks(call, params["tool"].as_str().unwrap_or("a tool of its host's"));
+            }
+            (Some(method), Some(id)) => {
+                let is_question = params["_meta"]["codex_approval_kind"].is_null();
+                let what = match method {
+                    "item/tool/requestUserInput" => {
+                        word(&params["questions"][0]["question"]).map(|question| format!("{QUESTION}: {question}"))
+                    }
+                    "mcpServer/elicitation/request" if is_question => {
+                        word(&params["message"]).map(|question| format!("{ELICITATION}: {question}"))
+                    }
+                    "mcpServer/elicitation/request" => word(&params["_meta"]["tool_name"]),
+                    "item/fileChange/requestApproval" => Some("a change of a file".to_owned()),
+                    _ => word(&params["command"]),
+                };
+                self.asks(&id.to_string(), &what.unwrap_or_else(|| method.to_owned()));
+            }
+            (Some("serverRequest/resolved"), None) => {
+                let id = params["requestId"].to_string();
+                self.asked.retain(|(asked, _)| *asked != id);
+            }
+            (Some("turn/completed"), None) => self.over(),
+            (Some("item/completed"), None) => {
+                self.asked.retain(|(call, _)| params["item"]["id"] != call.as_str());
+                self.turn = "open";
+            }
+            (Some(method), None) if method.starts_with("item/") || method == "turn/started" => self.turn = "open",
+            _ => {}
+        }
+    }
+
+    fn said_in_acp(&mut self, message: &Value) {
         let params = &message["params"];
         match message["method"].as_str() {
             Some("session/request_permission") => {
                 let call = &params["toolCall"];
                 let id = call["toolCallId"].as_str().unwrap_or_default();
-                self.turn = "open";
-                if self.asked.len() < MAX_REQUESTS {
-                    let title = call["title"].as_str().unwrap_or("a tool");
-                    self.asked.push((
-                        id.to_owned(),
-                        rehang_words::text::visible(&title.chars().take(MAX_TEXT).collect::<String>()),
-                    ));
-                }
+                self.asks(id, call["title"].as_str().unwrap_or("a tool"));
             }
             Some("session/update") => self.update(&params["update"]),
             Some(_) => {}
@@ -291,6 +349,32 @@ mod tests {
         assert_eq!(said(&[first, ASK, &update(r#""state_update","state":"requires_action""#)]), open);
         let many: Vec<&str> = std::iter::repeat_n(ASK, 100).collect();
         assert_eq!(said(&many).0.len(), MAX_REQUESTS);
+    }
+
+    #[test]
+    fn what_codex_asks_is_open_until_it_says_that_it_is_over() {
+        let first = r#"{"id":0,"result":{"userAgent":"x"}}"#;
+        let asks = |method: &str, params: &str| format!(r#"{{"method":"{method}","id":4,"params":{params}}}"#);
+        let command = asks("item/commandExecution/requestApproval", r#"{"command":"make"}"#);
+        let open = |what: &str| (vec![what.to_owned()], "open".to_owned());
+        let none = |turn: &str| (Vec::new(), turn.to_owned());
+        assert_eq!(said(&[first]), none(""));
+        assert_eq!(said(&[first, &command]), open("make"));
+        let question = asks("item/tool/requestUserInput", r#"{"questions":[{"question":"Which?"}]}"#);
+        assert_eq!(said(&[first, &question]), open("question: Which?"));
+        let elicits =
+            |meta: &str| asks("mcpServer/elicitation/request", &format!(r#"{{"message":"Which?","_meta":{meta}}}"#));
+        assert_eq!(said(&[first, &elicits("null")]), open("elicitation: Which?"));
+        let approves = r#"{"codex_approval_kind":"mcp_tool_call","tool_name":"query"}"#;
+        assert_eq!(said(&[first, &elicits(approves)]), open("query"));
+        let resolved = |id: u32| format!(r#"{{"method":"serverRequest/resolved","params":{{"requestId":{id}}}}}"#);
+        assert_eq!(said(&[first, &command, &resolved(3)]), open("make"));
+        assert_eq!(said(&[first, &command, &resolved(4)]), none("open"));
+        let call = asks("item/tool/call", r#"{"callId":"c","tool":"query"}"#);
+        let ends = r#"{"method":"item/completed","params":{"item":{"id":"c"}}}"#;
+        assert_eq!(said(&[first, &call]), open("query"));
+        assert_eq!(said(&[first, &call, ends]), none("open"));
+        assert_eq!(said(&[first, &call, r#"{"method":"turn/completed","params":{}}"#]), none("ended"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod tools;
 pub use data::{Pid, Snapshot};
 pub use diagnosis::graph::{Graph, graph};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, diagnose_only, whole_tree};
-pub use heard::{ACP, Heard};
+pub use heard::{ACP, APP_SERVER, Heard};
 pub use look::{Glance, Look, look, watch};
 pub use named::{AgentNameError, AgentNames};
 pub use read::{CONTROL_ENV, Options, SnapshotError, TracedProcess, TracedThread, VirtualTime, agents, find, take};

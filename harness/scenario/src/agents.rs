@@ -11,6 +11,7 @@ mod tests;
 
 pub use rehang_words::{Form, Wire};
 
+use crate::editor::Protocol;
 use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Gemini, GeminiMode, Opencode, OpencodeMode, Pawwork};
 use crate::model::{Codex, CodexMode};
 use crate::turns::Step;
@@ -109,7 +110,7 @@ pub static CODEX: AgentKind = AgentKind {
     programs: &["fake-codex", "codex"],
     releases: &["0.45.0", "0.58.0", "0.116.0", "0.169.0"],
     default_release: "0.169.0",
-    modes: &[EXEC, EXEC_JSON],
+    modes: &[EXEC, EXEC_JSON, APP_SERVER],
     flag: None,
     has_model: true,
     has_server: false,
@@ -187,12 +188,21 @@ const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHtt
 
 const EXEC: Mode = Mode { word: "exec", form: Form::Run, title: "codex exec", wires: &[Wire::Process] };
 const EXEC_JSON: Mode = Mode { word: "json", title: "codex exec with events out", ..EXEC };
+const APP_SERVER: Mode = Mode {
+    word: "app-server",
+    form: Form::Stdin,
+    title: "codex app-server, with an editor at its stdin",
+    wires: &[Wire::Process],
+};
 
 const GEMINI_PRINT: Mode = Mode { word: "print", form: Form::Run, title: "gemini -p", wires: &[Wire::Process] };
 const GEMINI_JSON: Mode = Mode { word: "json", title: "gemini -p with an object at the end", ..GEMINI_PRINT };
 const GEMINI_EVENTS: Mode = Mode { word: "stream-json", title: "gemini -p with events out", ..GEMINI_PRINT };
 const GEMINI_SCREEN: Mode =
     Mode { word: "interactive", form: Form::Interactive, title: "gemini with a positional prompt", ..GEMINI_PRINT };
+
+/// The releases of Codex whose `app-server` tells its client that a turn is over.
+pub const WITH_TURNS: [&str; 2] = ["0.116.0", "0.169.0"];
 
 /// Arguments of opencode and its forks that change who is asked.
 const OPENCODE_ARGS: &[&[&str]] = &[&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
@@ -312,6 +322,14 @@ pub struct Mode {
     pub wires: &'static [Wire],
 }
 
+impl Mode {
+    /// The protocol in which an editor drives an agent that is started so; `None` if none does.
+    pub fn editor(self) -> Option<Protocol> {
+        let spoken = [(ACP, Protocol::Acp), (APP_SERVER, Protocol::AppServer)];
+        spoken.into_iter().find(|(of, _)| *of == self).map(|(_, protocol)| protocol)
+    }
+}
+
 /// What one agent of a scenario is and does. Each match names every agent, so that a new one does not compile until all
 /// of this is filled in.
 impl Agent {
@@ -397,9 +415,14 @@ impl Agent {
         self.form() == Form::Stdin
     }
 
-    /// Whether it is driven by an editor, over the Agent Client Protocol.
+    /// The protocol in which an editor drives it; `None` if none does.
+    pub fn editor(&self) -> Option<Protocol> {
+        self.mode()?.editor()
+    }
+
+    /// Whether it is driven by an editor.
     pub fn has_editor(&self) -> bool {
-        self.mode() == Some(ACP)
+        self.editor().is_some()
     }
 
     /// The release that its file names, or that is played if it names none; `None` if a file cannot name one.
@@ -507,13 +530,14 @@ impl ClaudeMode {
 
 impl CodexMode {
     /// All of them, in the order of the file format.
-    pub const ALL: [CodexMode; 2] = [CodexMode::Exec, CodexMode::Json];
+    pub const ALL: [CodexMode; 3] = [CodexMode::Exec, CodexMode::Json, CodexMode::AppServer];
 
     /// What it comes to.
     pub fn mode(self) -> Mode {
         match self {
             CodexMode::Exec => EXEC,
             CodexMode::Json => EXEC_JSON,
+            CodexMode::AppServer => APP_SERVER,
         }
     }
 }

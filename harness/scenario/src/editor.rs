@@ -1,28 +1,42 @@
-//! The editor of `mode = "acp"`: a client of the Agent Client Protocol, step by step.
+//! The editor of `mode = "acp"` (opencode) and `mode = "app-server"` (Codex): a client of the Agent Client Protocol, or of
+//! Codex' own, step by step.
 //!
-//! Invariant: an editor does what its steps say and nothing else. A permission that no step answers stays open.
+//! Invariant: an editor does what its steps say and nothing else. A request of the agent's that no step answers stays open.
 
 use crate::time::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One step of an editor.
+/// The protocol between an editor and its agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// The Agent Client Protocol: `session/prompt` is answered once the turn is over.
+    Acp,
+    /// Codex' own: `turn/start` is answered at once, and `turn/completed` says that the turn is over.
+    AppServer,
+}
+
+/// One step of an editor. Its words are those of the Agent Client Protocol; what they are in Codex' follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditorStep {
     /// Sends `initialize`, and waits for its reply.
     Initialize,
-    /// Sends `session/new`, and waits for its reply.
+    /// Sends `session/new` (`thread/start`), and waits for its reply.
     NewSession,
-    /// Sends `session/prompt` for the session, and goes on.
+    /// Sends `session/prompt` (`turn/start`) for the session, and goes on.
     Prompt,
     /// Sends a request of this method for the session, and goes on.
     Request(String),
     /// Waits for this.
     Until(Until),
-    /// Waits for a permission that it has not answered, and answers it. If the turn is over first, there is none.
+    /// Waits for a permission that it has not answered, and answers it. If the turn is over first, there is none. In Codex'
+    /// protocol, every request of the agent's is one: for a command, a file, an answer of the user, a tool of the client's.
     Answer(EditorAnswer),
-    /// Sends `session/cancel`: the person at the editor stops the turn.
+    /// The same, but waits for two, and answers the second.
+    AnswerSecond(EditorAnswer),
+    /// Sends `session/cancel`: the person at the editor stops the turn. In Codex' protocol, waits for the id of the turn,
+    /// and sends the request `turn/interrupt`.
     Cancel,
     /// Does nothing for this time.
     Pause(Span),
@@ -34,11 +48,11 @@ pub enum EditorStep {
     Close,
 }
 
-/// What an editor waits for. It waits no longer than until all of its requests have their replies.
+/// What an editor waits for. It waits no longer than until all of its requests have their replies, and all turns are over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// The replies to all of its requests.
+    /// The replies to all of its requests, and the ends of all turns.
     Reply,
     /// A text or a tool call of the turn.
     Update,
@@ -48,7 +62,7 @@ pub enum Until {
     Permission,
 }
 
-/// What an editor answers to `session/request_permission`.
+/// What an editor answers to `session/request_permission`, or to a request of Codex'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditorAnswer {
@@ -58,7 +72,7 @@ pub enum EditorAnswer {
     Always,
     /// The person there refuses it.
     Reject,
-    /// The person there dismisses it: the outcome is `cancelled`.
+    /// The person there dismisses it: the outcome is `cancelled` (Codex: the decision is `cancel`).
     Cancelled,
     /// The person there allows it once, and the editor sends that twice.
     Twice,
@@ -66,7 +80,7 @@ pub enum EditorAnswer {
     NotOffered,
     /// The editor sends an error.
     Error,
-    /// The editor sends a result without an outcome.
+    /// The editor sends an empty result.
     WrongShape,
 }
 
@@ -100,6 +114,14 @@ mod tests {
         let person = "people = [{ via = \"stdin\", does = \"allow\" }]";
         assert_eq!(refused(acp, &format!("terminals = [\"pipe\"]\n{person}")), ["people"]);
         assert_eq!(refused("opencode = {}", "editor = []"), ["editor"]);
+        let codex = |version: &str| format!("codex = {{ as = \"{version}\", mode = \"app-server\" }}");
+        assert_eq!(
+            refused(&codex("0.116.0"), "terminals = [\"pipe\"]\neditor = [{ answer-second = \"allow\" }]"),
+            none
+        );
+        assert_eq!(refused(&codex("0.58.0"), "terminals = [\"pipe\"]"), ["agent.codex.as"]);
+        let unprompted = "codex = { mode = \"app-server\", prompt = false }";
+        assert_eq!(refused(unprompted, "terminals = [\"pipe\"]"), ["agent.codex.prompt"]);
         assert_eq!(refused("altimate = { mode = \"acp\" }", "terminals = [\"pipe\"]"), ["agent.altimate.mode"]);
     }
 }

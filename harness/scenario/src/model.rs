@@ -51,7 +51,7 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub people: Vec<Person>,
-    /// With `mode = "acp"`: what the agent's editor does, step by step.
+    /// With `mode = "acp"` or `mode = "app-server"`: what the agent's editor does, step by step.
     #[serde(default = "default_editor")]
     #[schemars(length(max = 100))]
     pub editor: Vec<EditorStep>,
@@ -267,6 +267,8 @@ pub enum CodexMode {
     Exec,
     /// `codex exec --json PROMPT`: one event a line.
     Json,
+    /// `codex app-server`, driven over stdin and stdout by an `editor`. 0.116.0 and newer.
+    AppServer,
 }
 
 /// Gemini CLI: release and form of use.

@@ -4,7 +4,7 @@
 //! without a server); what merely never happened is allowed.
 
 use crate::agents;
-use crate::editor::default_editor;
+use crate::editor::{Protocol, default_editor};
 use crate::limits;
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
@@ -376,10 +376,29 @@ impl Look {
     fn editor(&mut self, scenario: &Scenario) {
         if !scenario.agent.has_editor() {
             if scenario.editor != default_editor() {
-                let help = "`agent = { opencode = { mode = \"acp\" } }`";
-                self.no("editor".to_owned(), "only an agent in the mode `acp` has an editor", Some(help));
+                let help =
+                    "`agent = { opencode = { mode = \"acp\" } }`, `agent = { codex = { mode = \"app-server\" } }`";
+                self.no(
+                    "editor".to_owned(),
+                    "only an agent in the mode `acp` or `app-server` has an editor",
+                    Some(help),
+                );
             }
             return;
+        }
+        if scenario.agent.editor() == Some(Protocol::AppServer) {
+            let (kind, release) = (scenario.agent.kind(), scenario.agent.release().unwrap_or_default());
+            if !scenario.agent.is_prompted() {
+                let help = "leave it out: its editor prompts it or does not, by its steps";
+                let message = "`app-server` has no prompt on its command line";
+                self.no(format!("agent.{}.prompt", kind.word), message, Some(help));
+            }
+            if kind.releases.contains(&release) && !agents::WITH_TURNS.contains(&release) {
+                let help = format!("releases whose turns have an end: {}", quoted(agents::WITH_TURNS));
+                let message =
+                    "an editor speaks of threads and turns to `app-server`, and no turn of this release has an end";
+                self.no(format!("agent.{}.as", kind.word), message, Some(&help));
+            }
         }
         if scenario.terminals != [Terminal::Pipe] {
             let help = "write `terminals = [\"pipe\"]`";

@@ -112,7 +112,7 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
 /// Whether a person allows something by this step of an editor.
 fn grants(step: &EditorStep) -> bool {
     use EditorAnswer::{Allow, Always, Twice};
-    matches!(step, EditorStep::Answer(Allow | Always | Twice))
+    matches!(step, EditorStep::Answer(Allow | Always | Twice) | EditorStep::AnswerSecond(Allow | Always | Twice))
 }
 
 /// What the bounds of strategies depend on in a scenario.

@@ -35,6 +35,8 @@ impl Deed {
 pub enum Place {
     /// At its begin.
     Begin,
+    /// At its end.
+    End,
     /// Anywhere.
     Anywhere,
 }
@@ -75,10 +77,23 @@ pub const CANCELLED: &str = "The user doesn't want to take this action right now
     STOP what you are doing and wait for the user to tell you how to proceed.";
 /// Claude Code 2.1.329: what its host is shown of a call that an interrupt withdrew while it was asked for.
 pub const TAKEN_BACK: &str = "User rejected tool use";
+/// Codex: what ends the result of a command that the client did not allow; 0.116.0 also after an error.
+pub const REJECTED: &str = r#"Rejected(\"rejected by user\")" }"#;
+/// Codex: what the model is told of a change of a file that the client did not allow; 0.116.0 also after an error.
+pub const PATCH_REJECTED: &str = "patch rejected by user";
+/// Codex: what ends the result of a tool server's tool that the client did not allow; 0.169.0 also after an error.
+pub const CALL_REJECTED: &str = "user rejected MCP tool call";
+/// Codex: the same, if the client cancels.
+pub const CALL_CANCELLED: &str = "user cancelled MCP tool call";
 /// Claude Code: the note after an interrupted tool.
 pub const INTERRUPTED_TOOL: &str = "[Request interrupted by user for tool use]";
 /// Claude Code: the note after an interrupted response.
 pub const INTERRUPTED: &str = "[Request interrupted by user]";
+
+const fn ends(text: &'static str, dialect: &'static str) -> Attribution {
+    let source = "recorded: golden of codex app-server 0.116.0 and 0.169.0";
+    Attribution { text, deed: Deed::Refused, place: Place::End, dialect, source }
+}
 
 const fn begins(text: &'static str, deed: Deed, dialect: &'static str, source: &'static str) -> Attribution {
     Attribution { text, deed, place: Place::Begin, dialect, source }
@@ -134,6 +149,10 @@ pub const TEXTS: &[Attribution] = &[
     begins(TAKEN_BACK, Deed::Refused, "Claude Code 2.1.329", "recorded: golden of 2.1.329"),
     begins(INTERRUPTED_TOOL, Deed::Interrupted, "Claude Code 1.0.128 to 2.1.329", "recorded: golden of all three"),
     begins(INTERRUPTED, Deed::Interrupted, "Claude Code 1.0.128 to 2.1.329", "recorded: golden of all three"),
+    ends(REJECTED, "Codex 0.116.0 and 0.169.0"),
+    ends(PATCH_REJECTED, "Codex 0.116.0 and 0.169.0"),
+    ends(CALL_REJECTED, "Codex 0.169.0"),
+    ends(CALL_CANCELLED, "Codex 0.169.0"),
 ];
 
 /// What a tool's result says that the user did: the entries of the table that it contains, each once.
@@ -142,6 +161,7 @@ pub fn said_in_result(text: &str) -> impl Iterator<Item = &'static Attribution> 
     let text = text.strip_prefix("Error: ").unwrap_or(text);
     TEXTS.iter().filter(move |said| match said.place {
         Place::Begin => text.starts_with(said.text),
+        Place::End => text.ends_with(said.text),
         Place::Anywhere => text.contains(said.text),
     })
 }
@@ -153,7 +173,7 @@ pub fn said_in(text: &str) -> impl Iterator<Item = &'static Attribution> {
 }
 
 /// Each text has one of these words in it, and few others have: they are all that is looked for in most.
-static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [" user", "User "].map(Finder::new));
+static WORDS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| [" user", "User ", "MCP tool call"].map(Finder::new));
 
 #[cfg(test)]
 mod tests {
@@ -161,7 +181,18 @@ mod tests {
 
     #[test]
     fn the_whole_texts_are_found_by_their_lines() {
-        let all = [QUESTION_DISMISSED, PERMISSION_REJECTED, EXTERNAL_DISMISSED, TURNED_DOWN, CANCELLED, TAKEN_BACK];
+        let all = [
+            QUESTION_DISMISSED,
+            PERMISSION_REJECTED,
+            EXTERNAL_DISMISSED,
+            TURNED_DOWN,
+            CANCELLED,
+            TAKEN_BACK,
+            REJECTED,
+            PATCH_REJECTED,
+            CALL_REJECTED,
+            CALL_CANCELLED,
+        ];
         for text in all {
             assert_eq!(said_in_result(text).map(|said| said.deed).collect::<Vec<_>>(), [Deed::Refused], "{text}");
         }
@@ -169,6 +200,8 @@ mod tests {
             assert_eq!(said_in_result(text).map(|said| said.deed).collect::<Vec<_>>(), [Deed::Interrupted], "{text}");
         }
         assert_eq!(said_in_result(&format!("Error: {PERMISSION_REJECTED} You may try again.")).count(), 1);
+        assert_eq!(said_in_result(&format!("exec_command failed: CreateProcess {{ message: \"{REJECTED}")).count(), 1);
+        assert_eq!(said_in_result(&format!("{CALL_REJECTED}, says the log")).count(), 0);
         let answered = format!("{ANSWERED}: \"Which?\"=\"A\". {ANSWERS_IN_MIND}");
         assert!(said_in_result(&answered).all(|said| said.deed == Deed::Answered));
         assert_eq!(said_in_result(&answered).count(), 2);

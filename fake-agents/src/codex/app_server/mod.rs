@@ -5,20 +5,19 @@
 //! (tests/golden/codex-app-server-VERSION); the older two tell raw events (`voice/raw`). Invariants: a request is answered at
 //! most once; nothing here has a time limit of its own, so an ask that the client never answers is waited for without end.
 //!
-//! Not played: sessions kept in files, what a folder's configuration says, asks for file changes, `turn/steer`, reviews,
-//! `model/list`, and the log on stderr.
+//! Not played: sessions kept in files, what a folder's configuration says, `turn/steer`, reviews, `model/list`, asks for
+//! permissions (`request_permissions`), and the log on stderr.
 
 mod checks;
 mod requests;
 mod threads;
 
-use super::asks::Decision;
 use super::program::{Fake, Phase, Start};
 use super::release::{Protocol, Release};
-use super::voice::{Said, Voice};
+use super::voice::{Said, Voice, shapes};
 use crate::outgoing::Outgoing;
 use rehang_os::os::{Disposition, Next, Os, Program, Read, STDIN, STDOUT, Sig, Target, Wait};
-use rehang_scenario::{Canon, canon};
+use rehang_scenario::{Canon, VTime, canon};
 use rehang_wire::claude::Lines;
 use serde_json::{Value, json};
 use std::hash::{Hash, Hasher};
@@ -31,8 +30,12 @@ pub(super) struct AppServer {
     out: Outgoing,
     /// The client's name, once it has said it.
     client: Option<String>,
+    /// Whether it knows what is experimental.
+    experimental: bool,
     threads: Vec<Thread>,
     asks: Vec<Ask>,
+    /// The interrupts of what was read last.
+    interrupts: Vec<Interrupt>,
     asked: u64,
     /// The code that it exits with, once what it has to say is out.
     leaving: Option<u8>,
@@ -46,13 +49,25 @@ struct Ask {
     /// The thread's index.
     thread: usize,
     call: String,
+    method: &'static str,
     params: Value,
+}
+
+/// A request to interrupt a turn.
+#[derive(Debug, Clone)]
+struct Interrupt {
+    /// The thread's index.
+    thread: usize,
+    /// The request's id.
+    id: Value,
+    /// The result that it gets.
+    result: Value,
 }
 
 impl Hash for Ask {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let Ask { id, thread, call, params } = self;
-        (id, thread, call).hash(hasher);
+        let Ask { id, thread, call, method, params } = self;
+        (id, thread, call, method).hash(hasher);
         canon::json(params, hasher);
     }
 }
@@ -68,6 +83,8 @@ struct Thread {
     path: String,
     /// Whether the client has named its sandbox.
     chosen: bool,
+    /// The prompt of a turn that is answered and has not begun, and when it does.
+    beginning: Option<(VTime, String)>,
     /// Whether it is loaded, and not archived.
     loaded: bool,
     archived: bool,
@@ -75,7 +92,18 @@ struct Thread {
 
 impl Thread {
     fn busy(&self) -> bool {
+        self.beginning.is_some() || self.runs()
+    }
+
+    /// Whether a turn has begun and is not over.
+    fn runs(&self) -> bool {
         !matches!(self.fake.phase, Phase::New | Phase::Leaving(_))
+    }
+
+    /// Its turn begins.
+    fn begin(&mut self, os: &mut dyn Os, prompt: &str) {
+        self.voice().turn_begins(prompt);
+        self.fake.prompted(os, prompt);
     }
 
     fn voice(&mut self) -> &mut Voice {
@@ -92,8 +120,10 @@ impl AppServer {
             lines: Lines::default(),
             out: Outgoing::default(),
             client: None,
+            experimental: false,
             threads: Vec::new(),
             asks: Vec::new(),
+            interrupts: Vec::new(),
             asked: 0,
             leaving: None,
         }
@@ -135,6 +165,7 @@ impl AppServer {
                 while let Some(line) = self.lines.next_line() {
                     self.hear(os, line.trim());
                 }
+                self.interrupt_all(os);
                 true
             }
             Read::Later => false,
@@ -171,22 +202,21 @@ impl AppServer {
     /// The client has answered an ask.
     fn decided(&mut self, os: &mut dyn Os, id: &Value, message: &Value) {
         let Some(at) = self.asks.iter().position(|ask| id.as_u64() == Some(ask.id)) else { return };
-        let Ask { id, thread, call, .. } = self.asks.remove(at);
-        self.resolved(thread, id);
-        let protocol = self.release().server;
-        let thread = &mut self.threads[thread];
+        let ask = self.asks.remove(at);
+        self.resolved(&ask);
+        let thread = &mut self.threads[ask.thread];
         thread.voice().now = now(os);
-        thread.fake.decided(os, &call, Decision::of(protocol, message));
+        thread.fake.decided(os, &ask.call, message);
         self.drain();
     }
 
-    /// An ask is over.
-    fn resolved(&mut self, thread: usize, ask: u64) {
-        if self.release().server < Protocol::Threads {
+    /// An ask is over; that a call of the client's own tool is, its item says.
+    fn resolved(&mut self, ask: &Ask) {
+        if self.release().server < Protocol::Threads || ask.method == shapes::CLIENT_CALL {
             return;
         }
-        let params = json!({"threadId": self.threads[thread].voice().thread_id(), "requestId": ask});
-        self.threads[thread].voice().said.push(Said::Notice("serverRequest/resolved", params));
+        let params = json!({"threadId": self.threads[ask.thread].voice().thread_id(), "requestId": ask.id});
+        self.threads[ask.thread].voice().said.push(Said::Notice("serverRequest/resolved", params));
     }
 
     fn answer(&mut self, id: &Value, answer: Result<Value, String>) {
@@ -206,11 +236,7 @@ impl AppServer {
     }
 
     fn ask(&mut self, ask: &Ask) {
-        let method = match self.release().server {
-            Protocol::Conversations | Protocol::Both => "execCommandApproval",
-            Protocol::Threads | Protocol::Timed => "item/commandExecution/requestApproval",
-        };
-        self.write(&json!({"method": method, "id": ask.id, "params": ask.params}));
+        self.write(&json!({"method": ask.method, "id": ask.id, "params": ask.params}));
     }
 
     fn write(&mut self, message: &Value) {
@@ -227,8 +253,8 @@ impl AppServer {
                     Said::Notice(..) | Said::Event(..) if !listens => {}
                     Said::Event(method, params) => self.notify(&method, &params, instant),
                     Said::Notice(method, params) => self.notify(method, &params, instant),
-                    Said::Ask { call, params } => {
-                        let ask = Ask { id: self.asked, thread: at, call, params };
+                    Said::Ask { call, method, params } => {
+                        let ask = Ask { id: self.asked, thread: at, call, method, params };
                         self.asked += 1;
                         self.ask(&ask);
                         self.asks.push(ask);
@@ -249,19 +275,35 @@ impl AppServer {
         let mut acted = false;
         for thread in &mut self.threads {
             thread.voice().now = now(os);
+            if let Some((_, prompt)) = thread.beginning.take_if(|(at, _)| *at <= os.now()) {
+                thread.begin(os, &prompt);
+                acted = true;
+            }
             acted |= thread.fake.goes_on(os);
         }
         self.drain();
+        self.resolve_all();
         acted
     }
 
+    /// What is still asked of a thread whose turn is over, is over too.
+    fn resolve_all(&mut self) {
+        let is_over = |ask: &mut Ask| !self.threads[ask.thread].busy();
+        let over: Vec<Ask> = self.asks.extract_if(.., is_over).collect();
+        over.iter().for_each(|ask| self.resolved(ask));
+        self.drain();
+    }
+
     fn wait(&self) -> Wait {
-        let mut wait = Wait { on: "stdin", ..Wait::default() };
+        let idle = if self.out.is_empty() { "client" } else { "stdout" };
+        let mut wait = Wait { on: idle, ..Wait::default() };
         for thread in &self.threads {
             let of = thread.fake.wait();
             if thread.busy() {
                 wait.on = of.on;
             }
+            let begins = thread.beginning.as_ref().map(|(at, _)| *at);
+            wait.until = wait.until.into_iter().chain(begins).min();
             wait.read.extend(of.read);
             wait.write.extend(of.write);
             wait.child |= of.child;
@@ -305,8 +347,10 @@ impl Program for AppServer {
             lines,
             out,
             client,
+            experimental: _, // not compared: the client says so once
             threads,
             asks,
+            interrupts: _, // not compared: there are none between resumes
             asked,
             leaving,
         } = self;
@@ -321,10 +365,12 @@ impl Program for AppServer {
                 cwd: _,     // not compared: it never changes
                 path: _,    // not compared: it never changes
                 chosen: _,  // not compared: it never changes
+                beginning,
                 loaded,
                 archived,
             } = thread;
             fake.canon(canon);
+            canon.deadline(beginning.as_ref().map(|(at, _)| *at));
             canon.text(name.as_deref().unwrap_or_default()).flag(*loaded).flag(*archived);
         });
         canon.value(asks).num(leaving.map_or(0, |code| 1 + u64::from(code)));

@@ -5,11 +5,12 @@
 
 use super::super::args::{Approval, SANDBOXES};
 use super::super::program::{Fake, Start};
-use super::super::release::Protocol;
+use super::super::release::{Protocol, TURN_BEGINS};
 use super::super::voice::{Ended, Said, Voice, shapes};
 use super::checks::checked;
-use super::{AppServer, Ask, Thread, now};
+use super::{AppServer, Interrupt, Thread, now};
 use rehang_os::os::Os;
+use rehang_scenario::Span;
 use rehang_scenario::time::instant;
 use serde_json::{Value, json};
 
@@ -34,6 +35,7 @@ impl AppServer {
         };
         match (&self.client, method) {
             (None, "initialize") => {
+                self.experimental = params["capabilities"]["experimentalApi"] == true;
                 self.initialize(os, &params["clientInfo"], id);
                 return None;
             }
@@ -100,7 +102,10 @@ impl AppServer {
         args.sandbox = sandbox.unwrap_or(args.sandbox);
         let start = Start { args, release, turns: turns.clone(), faults: faults.clone(), model_port: *model_port };
         let mut fake = Fake::new(start);
+        let tools = params["dynamicTools"].as_array().into_iter().flatten();
+        fake.client.tools = tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
         let mut voice = Voice::new(release, number, cwd.clone());
+        voice.experimental = self.experimental;
         voice.now = now(os);
         let name = voice.thread_id();
         fake.writer.voice = Some(Box::new(voice));
@@ -120,6 +125,7 @@ impl AppServer {
             cwd,
             path,
             chosen,
+            beginning: None,
             loaded: true,
             archived: false,
         });
@@ -146,8 +152,11 @@ impl AppServer {
         let name = self.threads[at].voice().thread_id();
         match method {
             "turn/start" | "sendUserMessage" => self.begin_turn(os, at, params, id),
-            "turn/interrupt" => self.interrupt(os, at, id, json!({})),
-            "interruptConversation" => self.interrupt(os, at, id, json!({"abortReason": "interrupted"})),
+            "turn/interrupt" => self.interrupt(at, params, Interrupt { thread: at, id: id.clone(), result: json!({}) }),
+            "interruptConversation" => {
+                let result = json!({"abortReason": "interrupted"});
+                self.interrupt(at, params, Interrupt { thread: at, id: id.clone(), result });
+            }
             "addConversationListener" => {
                 self.threads[at].voice().listens = true;
                 self.answer(id, Ok(json!({"subscriptionId": shapes::id(6, at as u64 + 1, 1)})));
@@ -180,7 +189,7 @@ impl AppServer {
                 let turns = if wanted { self.turns(at) } else { Vec::new() };
                 let mut read = json!({"thread": self.thread(at, false, turns)});
                 if timed {
-                    read["readState"] = self.read_state(at);
+                    read["readState"] = self.threads[at].voice().read_state();
                 }
                 self.answer(id, Ok(read));
             }
@@ -255,8 +264,12 @@ impl AppServer {
         let turn = thread.voice().next_turn(&prompt);
         self.answer_turn(os, id, &turn, old);
         let thread = &mut self.threads[at];
-        thread.voice().turn_begins(&prompt);
-        thread.fake.prompted(os, &prompt);
+        // prompts that come at once have one turn
+        let after = if release.server == Protocol::Timed { TURN_BEGINS } else { Span::ZERO };
+        match release.server {
+            Protocol::Conversations | Protocol::Both => thread.begin(os, &prompt),
+            Protocol::Threads | Protocol::Timed => thread.beginning = Some((os.now() + after, prompt)),
+        }
     }
 
     /// Answers what has begun a turn: with the turn, which 0.58.0 says once more, or, in the older protocol, with nothing.
@@ -267,31 +280,58 @@ impl AppServer {
         }
     }
 
-    fn interrupt(&mut self, os: &mut dyn Os, at: usize, id: &Value, answer: Value) {
-        let release = self.release();
+    /// A request to interrupt a turn: 0.169.0 refuses one for a turn that does not run, and older releases answer with the end of
+    /// a turn, which never comes if none runs. They interrupt what runs, whatever its id.
+    fn interrupt(&mut self, at: usize, params: &Value, of: Interrupt) {
         let thread = &mut self.threads[at];
-        if !thread.busy() {
-            // an older release answers with the end of a turn that does not run
-            if release.server == Protocol::Timed {
-                self.answer(id, Err("no active turn to interrupt".to_owned()));
+        let timed = self.start.release.server == Protocol::Timed;
+        let runs = if timed { thread.runs() } else { thread.busy() };
+        if timed {
+            let (given, found) = (params["turnId"].as_str().unwrap_or_default(), thread.voice().turn_id());
+            if !runs {
+                return self.answer(&of.id, Err("no active turn to interrupt".to_owned()));
             }
-            return;
+            if given != found {
+                let why = format!("expected active turn id {given} but found {found}");
+                return self.answer(&of.id, Err(why));
+            }
         }
-        thread.fake.interrupt(os);
-        self.drain();
-        let raw = release.server < Protocol::Threads;
-        if raw {
-            self.threads[at].voice().turn_ends(&Ended::Interrupted);
-            self.threads[at].voice().submits();
+        self.interrupts.extend(runs.then_some(of));
+    }
+
+    /// Carries out the interrupts of what was read: those that come at once are answered together.
+    pub(super) fn interrupt_all(&mut self, os: &mut dyn Os) {
+        let release = self.release();
+        let (raw, timed) = (release.server < Protocol::Threads, release.server == Protocol::Timed);
+        let all = std::mem::take(&mut self.interrupts);
+        for at in 0..self.threads.len() {
+            let of: Vec<&Interrupt> = all.iter().filter(|of| of.thread == at).collect();
+            // an answer of the client's may have ended the turn
+            if !self.threads[at].busy() {
+                let none = || Err("no active turn to interrupt".to_owned());
+                of.iter().filter(|_| timed).for_each(|of| self.answer(&of.id, none()));
+                continue;
+            }
+            if of.is_empty() {
+                continue;
+            }
+            if let Some((_, prompt)) = self.threads[at].beginning.take() {
+                self.threads[at].begin(os, &prompt);
+            }
+            self.threads[at].fake.interrupt(os);
             self.drain();
+            if raw {
+                self.threads[at].voice().turn_ends(&Ended::Interrupted);
+                self.threads[at].voice().submits();
+                self.drain();
+            }
+            of.into_iter().for_each(|of| self.answer(&of.id, Ok(of.result.clone())));
+            if !raw {
+                self.threads[at].voice().turn_ends(&Ended::Interrupted);
+            }
+            self.drain();
+            self.resolve_all();
         }
-        self.answer(id, Ok(answer));
-        if !raw {
-            self.threads[at].voice().turn_ends(&Ended::Interrupted);
-        }
-        let (open, other) = std::mem::take(&mut self.asks).into_iter().partition(|ask| ask.thread == at);
-        self.asks = other;
-        Vec::into_iter(open).for_each(|ask: Ask| self.resolved(at, ask.id));
     }
 
     /// The thread that a request names.

@@ -53,14 +53,6 @@ impl AppServer {
         self.threads[at].voice().turns.iter().map(tell).collect()
     }
 
-    /// Nobody reads what is played here: the first turn is unread.
-    pub(super) fn read_state(&mut self, at: usize) -> Value {
-        let number = at as u64 + 1;
-        let first = self.threads[at].voice().turns.first().map(|turn| turn.id.clone());
-        let unread = first.map(|turn| json!({"type": "turn", "turnId": turn}));
-        json!({"firstUnread": unread, "revision": shapes::id(4, number, 1)})
-    }
-
     pub(super) fn list(&mut self) -> Value {
         let kept = |thread: &Thread| !thread.archived && !thread.preview.is_empty();
         let mut listed: Vec<usize> = (0..self.threads.len()).filter(|at| kept(&self.threads[*at])).collect();
@@ -71,7 +63,8 @@ impl AppServer {
         }
         let mut states = json!({});
         for at in &listed {
-            states[self.threads[*at].voice().thread_id()] = self.read_state(*at);
+            let voice = self.threads[*at].voice();
+            states[voice.thread_id()] = voice.read_state();
         }
         let newest = listed.first().map(|at| instant(self.threads[*at].at.1 * 1_000));
         json!({"data": data, "readStates": states, "nextCursor": null, "backwardsCursor": newest})

@@ -3,6 +3,7 @@
 //! Invariant: an item is said to begin once, and to end at most once; what a response used is said once, after it
 //! ([`Protocol::Threads`]: also before the next one).
 
+pub(super) mod asked;
 mod raw;
 pub(super) mod shapes;
 
@@ -28,7 +29,7 @@ pub(in crate::codex) enum Said {
     /// The same, of a raw event.
     Event(String, Value),
     /// A request to the client, about this call.
-    Ask { call: String, params: Value },
+    Ask { call: String, method: &'static str, params: Value },
 }
 
 /// A turn, as `thread/read` tells of it.
@@ -66,6 +67,10 @@ pub(in crate::codex) struct Voice {
     /// When the items began that have not ended.
     started: BTreeMap<String, u64>,
     waiting: bool,
+    /// What files have changed to in this turn.
+    diff: Option<String>,
+    /// Whether the client knows what is experimental.
+    pub(in crate::codex) experimental: bool,
     /// With raw events: how often the client has sent something, the number of what began the turn, whether what a response
     /// used is still to be told, the last message, and whether somebody listens.
     pub(in crate::codex) submissions: u64,
@@ -99,6 +104,8 @@ impl Voice {
             heard: false,
             started: BTreeMap::new(),
             waiting: false,
+            diff: None,
+            experimental: false,
             submissions: 0,
             submission: 0,
             owed: false,
@@ -257,6 +264,7 @@ impl Voice {
             self.usage();
         }
         self.say("account/rateLimits/updated", json!({"rateLimits": shapes::limits(self.release)}));
+        self.shows_diff();
     }
 
     fn usage(&mut self) {
@@ -353,8 +361,12 @@ impl Voice {
                 self.status(&json!({"type": "systemError"}));
                 self.failure(error, false);
             }
-            None => self.status(&json!({"type": "idle"})),
+            None => {
+                self.shows_read_state(status == "completed");
+                self.status(&json!({"type": "idle"}));
+            }
         }
+        self.shows_read_state(error.is_some());
         let id = self.turn_id();
         let mut turned = Turned { status, error, ..Turned::asked(&id) };
         (turned.started, turned.completed) = (Some(self.began), Some(self.now));
@@ -367,7 +379,20 @@ impl Voice {
         self.say("turn/completed", params);
         self.started.clear();
         self.running.clear();
-        (self.text, self.waiting) = (None, false);
+        (self.text, self.waiting, self.diff) = (None, false, None);
+    }
+
+    fn shows_read_state(&mut self, changes: bool) {
+        if changes && self.experimental && self.is_timed() {
+            let params = json!({"threadId": self.thread_id(), "readState": self.read_state()});
+            self.say("thread/readState/changed", params);
+        }
+    }
+
+    /// Nobody reads what is played here: the first turn is unread.
+    pub(in crate::codex) fn read_state(&self) -> Value {
+        let unread = self.turns.first().map(|turn| json!({"type": "turn", "turnId": turn.id}));
+        json!({"firstUnread": unread, "revision": shapes::id(4, self.thread, 1)})
     }
 
     // --- commands ---
@@ -411,44 +436,6 @@ impl Voice {
         }
     }
 
-    // --- asks ---
-
-    /// The client is asked whether a command may run: as the release runs it, and as the model wrote it.
-    pub(in crate::codex) fn asks_client(&mut self, call: &str, command: &str, line: &str) {
-        if self.is_raw() {
-            self.command_begins(call, command);
-            return self.raw_asks(call, line);
-        }
-        if !std::mem::replace(&mut self.waiting, true) {
-            self.status(&json!({"type": "active", "activeFlags": ["waitingOnApproval"]}));
-        }
-        let cwd = self.cwd.clone();
-        if self.is_timed() {
-            self.item_begins(shapes::command(self.release, call, (command, &cwd), false, "inProgress", None));
-        }
-        let ids = (self.thread_id(), self.turn_id(), call.to_owned());
-        let params = shapes::approval(self.release, ids, self.now, (command, line, &cwd));
-        self.said.push(Said::Ask { call: call.to_owned(), params });
-    }
-
-    /// The client has answered; a command that does not run ends: its call, its line and its status. `open`: there are
-    /// other asks.
-    pub(in crate::codex) fn was_answered(&mut self, ends: Option<(&str, &str, &str)>, open: bool) {
-        if self.is_raw() {
-            if let Some((call, ..)) = ends {
-                self.raw_refused(call);
-            }
-            return;
-        }
-        if let Some((call, command, status)) = ends {
-            self.item_ends(shapes::command(self.release, call, (command, &self.cwd), false, status, None));
-        }
-        if !open {
-            self.waiting = false;
-            self.status(&json!({"type": "active", "activeFlags": []}));
-        }
-    }
-
     pub(in crate::codex) fn canon(&self, canon: &mut Canon) {
         let Self {
             release: _, // not compared: it never changes
@@ -465,6 +452,8 @@ impl Voice {
             heard,
             started,
             waiting,
+            diff: _,         // not compared: it is only told
+            experimental: _, // not compared: the client says so once
             submissions,
             submission,
             owed,

@@ -169,7 +169,7 @@ impl Voice {
             params["parsedCmd"] = parsed;
         }
         self.event("exec_approval_request", of);
-        self.said.push(Said::Ask { call: call.to_owned(), params });
+        self.said.push(Said::Ask { call: call.to_owned(), method: "execCommandApproval", params });
     }
 }
 

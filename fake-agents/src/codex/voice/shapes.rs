@@ -4,6 +4,8 @@
 
 use super::super::release::{Protocol, Release, SHOWN_AFTER, TOKENS};
 use super::super::shell::Report;
+use super::asked::Ends;
+use rehang_scenario::turns::{Choice, Question};
 use serde_json::{Value, json};
 
 /// How many tokens the model takes (95 % of what it is said to take).
@@ -252,6 +254,84 @@ pub(in crate::codex) fn command(
     item["exitCode"] = json!(report.and_then(|report| report.code));
     item["durationMs"] = json!(report.map(|report| report.took.as_ms()));
     item
+}
+
+/// A file that is changed: what it becomes is the fake's own.
+pub(in crate::codex) fn file(id: &str, path: &str, status: &str) -> Value {
+    let change = json!({"path": path, "kind": {"type": "add"}, "diff": CONTENT});
+    json!({"type": "fileChange", "id": id, "changes": [change], "status": status})
+}
+
+/// What a file is that is changed.
+const CONTENT: &str = "changed\n";
+
+/// The change of a file, as a turn tells it.
+pub(in crate::codex) fn diff(path: &str) -> String {
+    format!(
+        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{CONTENT}"
+    )
+}
+
+/// A call of a tool server's tool, by the names of both.
+pub(in crate::codex) fn server_call(
+    release: &Release,
+    id: &str,
+    (server, tool): (&str, &str),
+    read_only: Option<bool>,
+    ends: &Ends<'_>,
+) -> Value {
+    let mut item = json!({"type": "mcpToolCall", "id": id, "server": server, "tool": tool, "status": ends.status,
+        "arguments": {}});
+    let ended = ends.status != "inProgress";
+    if is_timed(release) {
+        item["appContext"] = Value::Null;
+        item["mcpAppUi"] = Value::Null;
+        item["pluginId"] = Value::Null;
+        item["readOnlyHint"] = json!(read_only);
+    }
+    item["result"] = match ends.result {
+        Ok(text) if ended => {
+            let mut result = json!({"content": [{"type": "text", "text": text}], "structuredContent": null});
+            if is_timed(release) {
+                result["_meta"] = Value::Null;
+            }
+            result
+        }
+        _ => Value::Null,
+    };
+    item["error"] = ends.result.err().map_or(Value::Null, |why| json!({"message": why}));
+    item["durationMs"] = json!(ended.then_some(0));
+    item
+}
+
+/// The method by which the client's own tool is called.
+pub(in crate::codex) const CLIENT_CALL: &str = "item/tool/call";
+
+/// A call of the client's own tool.
+pub(in crate::codex) fn client_call(release: &Release, id: &str, tool: &str, ends: &Ends<'_>) -> Value {
+    let mut item = json!({"type": "dynamicToolCall", "id": id});
+    if is_timed(release) {
+        item["namespace"] = Value::Null;
+    }
+    item["tool"] = json!(tool);
+    item["arguments"] = json!({});
+    item["status"] = json!(ends.status);
+    let ended = ends.status != "inProgress";
+    let (Ok(text) | Err(text)) = ends.result;
+    let content = if text.is_empty() { json!([]) } else { json!([{"type": "inputText", "text": text}]) };
+    item["contentItems"] = if ended { content } else { Value::Null };
+    item["success"] = json!(ended.then_some(ends.result.is_ok()));
+    item["durationMs"] = json!(ended.then_some(0));
+    item
+}
+
+/// A question, by its place from 0.
+pub(in crate::codex) fn question(at: usize, of: &Question) -> Value {
+    let header = if of.header.is_empty() { "Question" } else { &of.header };
+    let option = |option: &Choice| json!({"label": option.label, "description": option.description});
+    let options: Vec<Value> = of.options.iter().map(option).collect();
+    json!({"id": format!("q{}", at + 1), "header": header, "question": of.question, "isOther": true, "isSecret": false,
+        "options": options})
 }
 
 /// A command line without the shell that runs it.

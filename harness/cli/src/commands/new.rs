@@ -7,8 +7,9 @@ use super::{Code, CommandError};
 use crate::shell::quoted;
 use clap::Args;
 use rehang_runner::outputs;
+use rehang_scenario::agents::Mode;
 use rehang_scenario::text::one_of;
-use rehang_scenario::{AgentKind, Form, agents};
+use rehang_scenario::{AgentKind, Form, Protocol, agents};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ use std::path::PathBuf;
   rehang new my-hang.toml --agent claude       Claude Code asks its host whether it may
   rehang new my-hang.toml --agent codex        Codex reads a stdin that stays open
   rehang new my-hang.toml --acp                opencode asks its editor whether it may
+  rehang new my-hang.toml --app-server         Codex asks its editor whether it may
   rehang run my-hang.toml --strategy none      it hangs, and that is proved
   rehang run my-hang.toml --accept             writes down what every other strategy does")]
 pub struct New {
@@ -34,14 +36,23 @@ pub struct New {
     /// opencode as the agent of an editor, which drives it over the Agent Client Protocol.
     #[arg(long, conflicts_with = "agent")]
     pub acp: bool,
+    /// Codex as the agent of an editor, which drives it over `codex app-server`.
+    #[arg(long, conflicts_with_all = ["agent", "acp"])]
+    pub app_server: bool,
 }
 
 /// The agents that can be chosen, with how each is asked: it has a server, or a host at its stdin, or nobody.
-fn offered() -> impl Iterator<Item = (&'static AgentKind, Form)> {
+fn offered() -> impl Iterator<Item = (&'static AgentKind, Mode)> {
     agents::ALL.into_iter().filter(|kind| kind.has_model).filter_map(|kind| {
-        let has = |form: Form| kind.modes.iter().any(|mode| mode.form == form);
-        [Form::Serve, Form::Stdin, Form::Run].into_iter().find(|form| has(*form)).map(|form| (kind, form))
+        let of = |form: Form| kind.modes.iter().find(|mode| mode.form == form && mode.editor().is_none()).copied();
+        [Form::Serve, Form::Stdin, Form::Run].into_iter().find_map(of).map(|mode| (kind, mode))
     })
+}
+
+/// The agent that an editor drives over this protocol.
+fn driven(protocol: Protocol) -> Option<(&'static AgentKind, Mode)> {
+    let of = |kind: &AgentKind| kind.modes.iter().find(|mode| mode.editor() == Some(protocol)).copied();
+    agents::ALL.into_iter().find_map(|kind| of(kind).map(|mode| (kind, mode)))
 }
 
 fn agent(word: &str) -> Result<String, String> {
@@ -56,11 +67,15 @@ impl New {
     /// The file exists, or cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let chosen = offered().find(|(kind, _)| kind.word == self.agent);
-        let chosen = if self.acp { Some((&agents::OPENCODE, Form::Stdin)) } else { chosen };
-        let (kind, form) = chosen.ok_or_else(|| CommandError::Usage(format!("no agent is called '{}'", self.agent)))?;
-        outputs::write_new(&self.file, template(kind, form))?;
+        let chosen = match (self.acp, self.app_server) {
+            (true, _) => driven(Protocol::Acp),
+            (_, true) => driven(Protocol::AppServer),
+            _ => chosen,
+        };
+        let (kind, mode) = chosen.ok_or_else(|| CommandError::Usage(format!("no agent is called '{}'", self.agent)))?;
+        outputs::write_new(&self.file, template(kind, mode))?;
         let file = quoted(&self.file.display().to_string());
-        let waits = match form {
+        let waits = match mode.form {
             Form::Run if reads_stdin(kind) => "for the end of its stdin, which stays open",
             Form::Run => "for its model, which only keeps the connection alive",
             _ => "for an answer, and nobody gives one",
@@ -78,25 +93,26 @@ fn reads_stdin(kind: &AgentKind) -> bool {
 }
 
 /// The text of the file.
-fn template(kind: &AgentKind, form: Form) -> String {
-    let mode = kind.modes.iter().find(|mode| mode.form == form).map_or("", |mode| mode.word);
+fn template(kind: &AgentKind, mode: Mode) -> String {
     let mut settings = Vec::new();
     if !kind.releases.is_empty() {
         settings.push(format!("as = \"{}\"", kind.default_release));
     }
     if kind.modes.len() > 1 {
-        settings.push(format!("mode = \"{mode}\""));
+        settings.push(format!("mode = \"{}\"", mode.word));
     }
     let settings = if settings.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", settings.join(", ")) };
     let agent = format!("agent     = {{ {} = {settings} }}", kind.word);
-    match form {
-        Form::Stdin if *kind == agents::OPENCODE => format!(
+    // the permission for which each of them asks its editor
+    let asks = if mode.editor() == Some(Protocol::AppServer) { "escalated" } else { "bash" };
+    match mode.form {
+        Form::Stdin if mode.editor().is_some() => format!(
             r#"title     = "Asks its editor whether it may, and the editor never answers"
 mechanism = "P3"
 {agent}
 terminals = ["pipe"]
 turns = [
-  {{ bash = {{ command = "touch out.txt", asks = "bash", does = [{{ print = "made" }}] }} }},
+  {{ bash = {{ command = "touch out.txt", asks = "{asks}", does = [{{ print = "made" }}] }} }},
   {{ say = "The tool said: {{answer}}" }},
 ]
 

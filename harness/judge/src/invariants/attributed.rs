@@ -61,7 +61,7 @@ fn results<'a>(view: &View<'a>, told: &mut BTreeSet<&'a str>) -> Vec<Breach> {
 
 /// Whether the tool itself says it: the result of a command quotes whatever the command prints.
 fn is_own(tool: &Tool<'_>, said: &Attribution) -> bool {
-    said.place == Place::Begin || ["", "question", "AskUserQuestion"].contains(&tool.tool)
+    said.place != Place::Anywhere || ["", "question", "AskUserQuestion"].contains(&tool.tool)
 }
 
 /// The ask that a call waited for, and its end: the last that ended before the result, unless another one's question is

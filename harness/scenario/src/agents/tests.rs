@@ -162,6 +162,7 @@ fn what_is_known_of_each_agent() {
         codex: Codex, codex; fake-codex codex; 0.169.0 None; ["model"]
           exec (Run): codex exec; a process
           json (Run): codex exec with events out; a process
+          app-server (Stdin): codex app-server, with an editor at its stdin; a process
           --sandbox workspace-write
           --dangerously-bypass-approvals-and-sandbox
           -c model_providers.fake.stream_max_retries=0

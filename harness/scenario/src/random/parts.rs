@@ -39,7 +39,7 @@ impl Kind {
     }
 
     fn modes(self) -> Vec<Mode> {
-        let all = self.agent.modes.iter().copied();
+        let all = self.agent.modes.iter().copied().filter(|mode| mode.editor().is_none());
         all.filter(|mode| mode.form.is_spoken_to() == self.is_spoken_to).collect()
     }
 }
@@ -365,7 +365,7 @@ mod tests {
 
     /// What is never drawn, and why: nothing spins in a search, since that alone uses up a cell's steps; an agent with an
     /// editor has pipes alone and no other people.
-    const NEVER: [&str; 2] = ["spin", "acp"];
+    const NEVER: [&str; 3] = ["spin", "acp", "app-server"];
 
     /// The words of all enums that these parts of a file are made of.
     fn vocabulary(schema: &Value, part: &Value, seen: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {

@@ -20,8 +20,8 @@ pub fn client(job: &Job<'_>, sends_prompt: bool) -> Box<dyn Actor> {
     let agent = &job.scenario.agent;
     if agent.serves() {
         Box::new(Played::new(session_client(job, sends_prompt)))
-    } else if agent.has_editor() {
-        Box::new(Played::new(Editor::new(job.scenario.editor.clone())))
+    } else if let Some(protocol) = agent.editor() {
+        Box::new(Played::new(Editor::new(protocol, job.scenario.editor.clone())))
     } else if agent.is_driven() {
         Box::new(Played::new(Driver::with_prompt(rehang_actors::PROMPT)))
     } else {

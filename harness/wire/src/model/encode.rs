@@ -137,9 +137,18 @@ impl Encoder {
             ModelEvent::ToolCall(call) => {
                 let mut out = self.close_message();
                 let arguments = call.input.to_string();
+                // no tool's name has a slash: before it is the namespace of a tool that is in one
+                let (namespace, name) = match call.name.split_once('/') {
+                    Some((namespace, name)) => (Some(namespace), name),
+                    None => (None, call.name.as_str()),
+                };
                 let item = |status: &str, arguments: &str| {
-                    json!({"type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
-                        "name": call.name, "arguments": arguments, "status": status})
+                    let mut item = json!({"type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
+                        "name": name, "arguments": arguments, "status": status});
+                    if let Some(namespace) = namespace {
+                        item["namespace"] = json!(namespace);
+                    }
+                    item
                 };
                 out.extend(self.item("response.output_item.added", &item("in_progress", "")));
                 let place = json!({"item_id": format!("fc_{}", call.id), "output_index": self.done.len()});

@@ -49,6 +49,17 @@ fn every_api_carries_every_event() {
 }
 
 #[test]
+fn a_tool_in_a_namespace_is_called_by_both_names() {
+    let of = |name: &str| {
+        let call = ModelEvent::ToolCall(ToolCall { name: name.to_owned(), ..call("c1") });
+        let bytes = Encoder::new(Api::OpenAiResponses, "r1", "m").event(&call);
+        let text = String::from_utf8(bytes).unwrap();
+        (text.contains(r#""name":"query""#), text.contains(r#""namespace":"mcp__db""#))
+    };
+    assert_eq!((of("mcp__db/query"), of("query")), ((true, true), (true, false)));
+}
+
+#[test]
 fn a_stream_without_a_finish_is_told_apart() {
     for api in Api::ALL {
         let mut encoder = Encoder::new(api, "r1", "m");

@@ -9,7 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
-use crate::heard::ACP;
+use crate::heard::{ACP, ELICITATION, QUESTION, asks_host};
 use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
 use rehang_words::text::counted_as;
@@ -90,7 +90,7 @@ pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
 /// A tool that was called, of which nothing runs, while the agent listens for an answer: its permission prompt, or its
 /// question, is open. The tool, and the descriptor at which the answer would come.
 fn prompts<'a>(view: &View<'a>, process: &'a Process) -> Option<(&'a str, &'a Descriptor)> {
-    let agent = record(view, process.pid).filter(|agent| agent.name == "claude" || agent.form == ACP)?;
+    let agent = record(view, process.pid).filter(|agent| agent.name == "claude" || asks_host(&agent.form))?;
     let tool = agent.running.first()?;
     let pid = process.pid;
     // a subagent is started without a permission, and thinks for as long as it likes: what is open is an ask of its own only
@@ -133,8 +133,11 @@ pub fn prompted(view: &View<'_>, process: &Process) -> Option<Vec<Wait>> {
     };
     let outward = connections(view, process);
     let agent = record(view, process.pid)?;
-    // in the Agent Client Protocol each of them was asked for
-    if !(agent.form == ACP || agent.running.iter().all(is_prompt))
+    // a release of Codex gives such a call up after two minutes
+    let is_limited = |tool: &String| tool.split(':').next() == Some(ELICITATION);
+    // over a protocol of requests, each of them was asked for
+    if agent.running.iter().any(is_limited)
+        || !(asks_host(&agent.form) || agent.running.iter().all(is_prompt))
         || !outward.iter().all(|(_, socket)| is_answered(socket))
     {
         return None;
@@ -162,7 +165,7 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let name = view.name(pid);
     let who = view.other_end(process, answers, true);
     let (name_of_tool, _) = tool.split_once(':').unwrap_or((tool, ""));
-    let question = name_of_tool == "AskUserQuestion";
+    let question = ["AskUserQuestion", QUESTION, ELICITATION].contains(&name_of_tool);
     let (at, mechanism) = match (&answers.what, question) {
         (Object::Tty { path, .. }, true) => (format!("a key at the terminal {path} should bring"), Mechanism::Q1),
         (Object::Tty { path, .. }, false) => (format!("a key at the terminal {path} should bring"), Mechanism::P1),
@@ -172,8 +175,12 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let what = if question { "the answer to its question" } else { "the answer to its permission prompt for" };
     let text = format!("{name} waits for {what} “{tool}”, which {at}");
     let (answer, next_time, seen) = match &answers.what {
-        _ if agent.form == ACP => (
-            "a JSON-RPC response line there, for that session/request_permission",
+        _ if asks_host(&agent.form) => (
+            if agent.form == ACP {
+                "a JSON-RPC response line there, for that session/request_permission"
+            } else {
+                "a response line there, with the id of that request"
+            },
             "",
             "it has asked its host for that, and has said nothing of that call since",
         ),
@@ -201,7 +208,7 @@ fn record<'a>(view: &View<'a>, pid: Pid) -> Option<&'a Agent> {
 
 /// Whether an agent takes its host's requests on its standard input: [`idle`] says whose turn it is.
 pub fn takes_requests(view: &View<'_>, process: &Process) -> bool {
-    record(view, process.pid).is_some_and(|agent| agent.form == ACP)
+    record(view, process.pid).is_some_and(|agent| asks_host(&agent.form))
 }
 
 /// A run without a person whose turn is over by its own record, and which is still there.
@@ -442,8 +449,8 @@ fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a 
 /// In the middle of a turn, an agent that takes messages of its host on its standard input, while nothing else is under way:
 /// what its host has to say is all that can still come.
 fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait]) -> Option<Finding> {
-    let is_acp = record.form == ACP;
-    if record.turn != "open" || !(is_acp || record.name == "claude" && kind::is_hosted(process)) {
+    let asks = asks_host(&record.form);
+    if record.turn != "open" || !(asks || record.name == "claude" && kind::is_hosted(process)) {
         return None;
     }
     let stdin = waits.iter().find_map(|wait| match wait.on {
@@ -458,7 +465,7 @@ fn host_owes(view: &View<'_>, process: &Process, record: &Agent, waits: &[Wait])
     let text = format!(
         "{name} waits for its host in the middle of a turn: {host} holds its standard input open and writes nothing"
     );
-    let line = if is_acp { "response to its last request" } else { "control_response to the last control_request" };
+    let line = if asks { "response to its last request" } else { "control_response to the last control_request" };
     let ends = format!(
         "a line of {host}, such as the {line}; next time, a limit on what the host answers; from outside: {}",
         end_it(view, pid)

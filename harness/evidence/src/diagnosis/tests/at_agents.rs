@@ -94,15 +94,16 @@ fn a_tool_without_a_command_is_a_prompt_where_the_agent_listens() {
     let pipe_ = || Object::Pipe { inode: 70 };
     let at = |what: Object, tool: &str| with(vec![claude(&[], what, &[0])], record(tool));
     let piped = |tool: &str| at(pipe_(), tool).beside(pipe(awaits(process(20, 1, "python3")), 9, Mode::Write, 70));
-    let acp = |turn: &str, asked: &[&str]| {
+    let over = |form: &str, turn: &str, asked: &[&str]| {
         let process = has(agent("goose", &["acp-by-another-name"]), 0, Mode::Both, pipe_());
         let mut process = watches(process, &[0], TimeLimit::Never);
         process.threads.remove(0);
         let running = asked.iter().map(|&tool| tool.to_owned()).collect();
-        let form = crate::heard::ACP.to_owned();
-        let record = Agent { name: "goose".into(), form, running, turn: turn.into(), ..record("") };
+        let record = Agent { name: "goose".into(), form: form.to_owned(), running, turn: turn.into(), ..record("") };
         with(vec![process], record).beside(pipe(awaits(super::process(20, 1, "python3")), 9, Mode::Write, 70))
     };
+    let acp = |turn: &str, asked: &[&str]| over(crate::heard::ACP, turn, asked);
+    let app_server = |asked: &str| over(crate::heard::APP_SERVER, "open", &[asked]);
     let child = |args: &[&str], after_ns: u64| {
         let child = started(sleeps(process(12, 11, args[0]), 90_000), args);
         let child = Process { began_ns: 1_000_000_000 + after_ns, ..child };
@@ -127,6 +128,8 @@ fn a_tool_without_a_command_is_a_prompt_where_the_agent_listens() {
         over the Agent Client Protocol: Hung permission-open P3 (Likely): goose (11) waits for the answer to its permission prompt for “npm test”, which python3 (20) should write to its standard input and does not | a JSON-RPC response line there, for that session/request_permission; from outside: kill 11 | it has asked its host for that, and has said nothing of that call since, no command of it runs, and it listens on its standard input (a log)
         over it, between turns: Waiting serves - (Likely): goose (11) waits for requests | a request
         over it, in a turn: Hung host-silent P4 (Likely): goose (11) waits for its host in the middle of a turn: python3 (20) holds its standard input open and writes nothing | a line of python3 (20), such as the response to its last request; next time, a limit on what the host answers; from outside: kill 11 | its turn is open by its own record (a log), and it has no connection, no command and no other input; what it has asked its host, if anything, was not seen: an answer that got lost inside it looks the same
+        over Codex' own protocol: Hung permission-open P3 (Likely): goose (11) waits for the answer to its permission prompt for “npm test”, which python3 (20) should write to its standard input and does not | a response line there, with the id of that request; from outside: kill 11 | it has asked its host for that, and has said nothing of that call since, no command of it runs, and it listens on its standard input (a log)
+        a question over that: Hung question-open Q1 (Likely): goose (11) waits for the answer to its question “question: Which?”, which python3 (20) should write to its standard input and does not | a response line there, with the id of that request; from outside: kill 11 | it has asked its host for that, and has said nothing of that call since, no command of it runs, and it listens on its standard input (a log)
         no tool: Waiting terminal-person T3 (Likely): Claude Code (11) shows its screen and waits for a person's key at the terminal /dev/pts/3 | a key, or the answer that its screen asks for | whether anybody sits there cannot be seen from here
         it does not listen: Hung tool-lost B13 (Likely): Claude Code (11) waits for the result of its tool “Bash: ls”, of which nothing runs: no command, no connection | nothing in sight; from outside: kill 11 | its own record has that call without a result: a log
         it listens on a copy of its input: Hung permission-open P3 (Likely, closed in): Claude Code (11) waits for the answer to its permission prompt for “Bash: ls”, which nobody in sight should write to its standard input and does not | a control_response line there, for that can_use_tool request; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: kill 11 | its own record has that call without a result, no command of it runs, and it listens on its standard input (a log)
@@ -146,6 +149,8 @@ fn a_tool_without_a_command_is_a_prompt_where_the_agent_listens() {
         ("over the Agent Client Protocol", acp("open", &["npm test"])),
         ("over it, between turns", acp("ended", &[])),
         ("over it, in a turn", acp("open", &[])),
+        ("over Codex' own protocol", app_server("npm test")),
+        ("a question over that", app_server("question: Which?")),
         ("no tool", with(vec![claude(&[], terminal(), &[0])], Agent { running: vec![], ..record("") })),
         ("it does not listen", with(vec![claude(&[], terminal(), &[5])], record("Bash: ls"))),
         ("it listens on a copy of its input", duplicate(70)),
