@@ -118,6 +118,10 @@ const NOT_CARRIED: &[(&str, &str)] = &[
         "acp/",
         "no reader knows the Agent Client Protocol: its log becomes a program that prints the same, and then nothing",
     ),
+    (
+        "app-server/",
+        "no reader knows Codex' own protocol: its log becomes a program that prints the same, and then nothing",
+    ),
     ("altimate/nested-agent", "an agent inside another's command writes no log of its own here"),
     ("child/background-holds-streams", "the program exits; who holds its streams is in no log"),
     ("child/holds-one-stream", "the program exits; who holds its streams is in no log"),

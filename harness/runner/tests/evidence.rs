@@ -24,7 +24,7 @@ use std::process::ExitCode;
 const EVERY: Span = Span::secs(10);
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(BlockedOn, Signature, &str); 20] = [
+const MISSED: [(BlockedOn, Signature, &str); 21] = [
     (
         BlockedOn::Bash,
         Signature::NoConnection,
@@ -64,6 +64,11 @@ const MISSED: [(BlockedOn, Signature, &str); 20] = [
         "Gemini CLI keeps no record that says what it asks, and asks nobody",
     ),
     (
+        BlockedOn::Tool,
+        Signature::PermissionOpen,
+        "a call of the client's own tool is a request to it, as one for a permission is",
+    ),
+    (
         BlockedOn::Pipe,
         Signature::NeverEnds,
         "the wrapper itself is looked at, and it does not read: who is to blame is outside",
@@ -85,7 +90,7 @@ const MISSED: [(BlockedOn, Signature, &str); 20] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(Mechanism, Option<Mechanism>, &str); 74] = [
+const OTHERS: [(Mechanism, Option<Mechanism>, &str); 78] = [
     (Mechanism::B1, Some(Mechanism::B2), "a terminal is its stdin"),
     (
         Mechanism::B1,
@@ -119,6 +124,7 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 74] = [
     (Mechanism::E4, Some(Mechanism::E1), "which event is missing, and why, cannot be seen"),
     (Mechanism::E5, Some(Mechanism::E2), WIRE),
     (Mechanism::E5, Some(Mechanism::M1), "the companion's worker is no process of the cell"),
+    (Mechanism::E5, Some(Mechanism::C6), MUTUAL),
     (Mechanism::E6, Some(Mechanism::E2), WIRE),
     (Mechanism::E8, Some(Mechanism::T1), "it is mute because it is stopped, which is named"),
     (Mechanism::H1, Some(Mechanism::B5), PLAIN),
@@ -132,6 +138,7 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 74] = [
         "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
     ),
     (Mechanism::H6, None, "computes, as work does: time tells"),
+    (Mechanism::H7, Some(Mechanism::B5), "a command that the turn has left running is what is seen of it"),
     (Mechanism::H7, Some(Mechanism::C6), MUTUAL),
     (
         Mechanism::H7,
@@ -158,6 +165,7 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 74] = [
         Some(Mechanism::X2),
         "both its streams are in its host's hands: a tool server, or a command below one, looks the same",
     ),
+    (Mechanism::P4, Some(Mechanism::C6), MUTUAL),
     (Mechanism::Q2, Some(Mechanism::Q1), "whose session asks cannot be seen from outside"),
     (Mechanism::Q3, Some(Mechanism::P1), ASKS),
     (Mechanism::Q3, Some(Mechanism::P3), ASKS),
@@ -177,6 +185,7 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 74] = [
     (Mechanism::T7, None, "what prints for ever is at work"),
     (Mechanism::X1, Some(Mechanism::B5), PLAIN),
     (Mechanism::X2, Some(Mechanism::B5), PLAIN),
+    (Mechanism::X3, Some(Mechanism::Q1), "what a tool server asks by way of the agent is a question to the user"),
     (Mechanism::X3, Some(Mechanism::X2), "what was asked back is in the pipe's past"),
     (Mechanism::X4, None, PLAIN),
     (Mechanism::X5, None, "what prints for ever is at work"),
