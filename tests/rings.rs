@@ -17,27 +17,28 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_315;
+const BEHIND_SUPERVISE: usize = 29_318;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 30] = [
+const LINES: [(&str, usize); 31] = [
     ("accept", 2_464),
     ("actors", 2_241),
     ("agents", 1_955),
-    ("cli", 9_068),
+    ("cli", 9_113),
+    ("compat", 1_047),
     ("conform", 2_503),
     ("drift", 1_749),
     ("evidence", 20_175),
     ("hangs", 1_543),
     ("judge", 8_249),
-    ("lab", 2_121),
-    ("live", 5_043),
+    ("lab", 2_225),
+    ("live", 5_009),
     ("logs", 12_912),
     ("model-server", 1_843),
-    ("oracle", 436),
+    ("oracle", 395),
     ("os", 12_119),
     ("processes", 351),
     ("random-traces", 220),
@@ -52,7 +53,7 @@ const LINES: [(&str, usize); 30] = [
     ("upstream", 2_045),
     ("warp", 5_667),
     ("wire", 6_008),
-    ("words", 1_971),
+    ("words", 1_974),
     ("wrapper", 2_369),
 ];
 

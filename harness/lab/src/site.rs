@@ -1,6 +1,6 @@
 //! `rehang-lab site`: which strategy ends which hang, and which release hangs where, as pages for a web server.
 //!
-//! Invariant: the pages are made of what the commands print: `rehang score`, the results file of `rehang upstream`, the
+//! Invariant: the pages are made of what the commands print: `rehang score`, `compat.json`, the
 //! texts of `rehang explain`.
 
 use clap::Args;
@@ -13,32 +13,31 @@ use rehang::place::Where;
 use rehang::report::in_the_matrix;
 use rehang::shell::command_line;
 use rehang_agents::Version;
+use rehang_compat::{Key, Row, Rows};
 use rehang_report::{Agent, Line, Mechanism, Seen, explained};
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::Unit;
 use rehang_scenario::text::{counted, duration};
-use rehang_upstream::results::{self, Rows};
-use rehang_upstream::row::{Key, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The results file that is read if none is named.
-const UPSTREAM: &str = "UPSTREAM.ndjson";
+/// The file that is read if none is named.
+const COMPAT: &str = "compat.json";
 /// The folder of the scenarios that releases are tried on.
 const TRIED: &str = "upstream/";
 
 /// Write a static site: which strategy ends which hang, which release hangs where.
 ///
-/// It plays the selected cells on the simulated kernel, as `rehang score` does, and reads what real releases did from a
-/// results file. The pages are plain HTML without a script; they fetch nothing but their own style sheet.
+/// It plays the selected cells on the simulated kernel, as `rehang score` does, and reads what real releases did from
+/// compat.json. The pages are plain HTML without a script; they fetch nothing but their own style sheet.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang-lab site --out site                       all scenarios, and UPSTREAM.ndjson if it is here
+  rehang-lab site --out site                       all scenarios, and compat.json if it is here
   rehang-lab site --out site question/ permission/ only these: seconds instead of a minute
-  rehang-lab site --out site --upstream mine.ndjson
+  rehang-lab site --out site --compat mine.json
   python3 -m http.server -d site                   or open site/index.html")]
 pub struct Site {
     /// Which cells.
@@ -47,22 +46,19 @@ pub struct Site {
     /// The folder that the pages are written into; files of an earlier site there are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// What real releases did: a results file of `rehang upstream --results`. By default UPSTREAM.ndjson, if it is here.
+    /// What real releases did; `rehang-lab compat` makes such a file of results. By default compat.json, if it is here.
     #[arg(long, value_name = "FILE")]
-    pub upstream: Option<PathBuf>,
+    pub compat: Option<PathBuf>,
 }
 
 impl Site {
     /// Plays, and writes the pages.
     ///
     /// # Errors
-    /// A filter that nothing matches, a results file that cannot be read, a folder that cannot be written.
+    /// A filter that nothing matches, a file that cannot be read, a folder that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let here = Some(PathBuf::from(UPSTREAM)).filter(|path| path.is_file());
-        let rows = match self.upstream.clone().or(here) {
-            Some(file) => read(&file)?,
-            None => Rows::new(),
-        };
+        let compat = super::compat::read(self.compat.as_deref().unwrap_or(Path::new(COMPAT)))?;
+        let rows = compat.by_cell();
         outputs::folder(&self.out.join("mechanisms"))?;
         let selected = self.select.select(Where::Sim.stages())?;
         for problem in &selected.problems {
@@ -92,14 +88,6 @@ impl Site {
     }
 }
 
-fn read(file: &Path) -> Result<Rows, CommandError> {
-    let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::InvalidData => CommandError::Usage(error.to_string()),
-        _ => CommandError::Usage(format!("{}: {error}", file.display())),
-    };
-    results::read(file).map_err(unread)
-}
-
 /// The scenarios by name, without their variants: mechanism and title.
 fn scenarios(units: &[Unit]) -> BTreeMap<String, (String, String)> {
     let of = |unit: &Unit| {
@@ -126,7 +114,7 @@ fn mechanisms(scenarios: &BTreeMap<String, (String, String)>) -> Vec<Mechanism> 
     explained(book::MECHANISMS).into_iter().filter_map(of).collect()
 }
 
-/// The agents of a results file; their releases in the order of semver.
+/// The agents of the rows; their releases in the order of semver.
 fn agents(rows: &Rows, scenarios: &BTreeMap<String, (String, String)>) -> Vec<Agent> {
     let names: BTreeSet<&str> = rows.values().map(|row| row.agent.as_str()).collect();
     names.into_iter().map(|name| agent(name, rows, scenarios)).collect()
