@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_318;
+const BEHIND_SUPERVISE: usize = 29_326;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -26,7 +26,7 @@ const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs
 const LINES: [(&str, usize); 31] = [
     ("accept", 2_464),
     ("actors", 2_241),
-    ("agents", 1_955),
+    ("agents", 1_988),
     ("cli", 9_113),
     ("compat", 1_047),
     ("conform", 2_503),
@@ -34,17 +34,17 @@ const LINES: [(&str, usize); 31] = [
     ("evidence", 20_175),
     ("hangs", 1_543),
     ("judge", 8_249),
-    ("lab", 2_225),
-    ("live", 5_009),
+    ("lab", 2_240),
+    ("live", 5_114),
     ("logs", 12_912),
     ("model-server", 1_843),
     ("oracle", 395),
     ("os", 12_119),
     ("processes", 351),
     ("random-traces", 220),
-    ("report", 2_235),
+    ("report", 2_701),
     ("runner", 3_040),
-    ("scenario", 9_006),
+    ("scenario", 9_027),
     ("search", 4_932),
     ("stage", 5_303),
     ("strategy", 13_793),
@@ -52,7 +52,7 @@ const LINES: [(&str, usize); 31] = [
     ("trace", 1_427),
     ("upstream", 2_045),
     ("warp", 5_667),
-    ("wire", 6_008),
+    ("wire", 6_028),
     ("words", 1_974),
     ("wrapper", 2_369),
 ];

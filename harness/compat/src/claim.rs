@@ -177,13 +177,6 @@ impl Claim {
             (true, false) => Holds::Refuted,
         }
     }
-
-    /// The file of its page on the site, without a folder: it begins with the agent and the scenario. `number` is its place
-    /// in the list, from 1.
-    pub fn page(&self, number: usize) -> String {
-        let scenario = self.scenario.split('[').next().unwrap_or_default();
-        format!("{}-{scenario}-{number}.html", self.agent)
-    }
 }
 
 impl std::fmt::Display for Says {

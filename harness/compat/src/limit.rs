@@ -131,8 +131,8 @@ impl LimitKind {
             Self::Tool => "bash-no-timeout",
             Self::Question => "question",
             Self::Permission => "bash-permission",
-            Self::McpStart => "mcp-init-never",
-            Self::McpCall => "mcp-call-never-returns",
+            Self::McpStart => "tool-server-mute-at-start",
+            Self::McpCall => "tool-server-mute-at-call",
             Self::Hook => "hook-never-ends",
             Self::Retry => "model-500",
             Self::Shutdown => "bash-leaves-a-process",
@@ -164,7 +164,7 @@ impl LimitKind {
             (None, _, Evidence::Horizon(until)) => Found::NoneIn(until),
             (None, _, Evidence::Repeats(_)) => Found::Loops,
             (None, Some(_), _) if self == Self::Shutdown => {
-                after(row.ms - row.asked.last().copied().unwrap_or_default())
+                after(row.ms.saturating_sub(row.asked.last().copied().unwrap_or_default()))
             }
             (None, Some(_), _) => after(row.ms),
         }
@@ -259,10 +259,12 @@ mod tests {
         assert_eq!(limit(LimitKind::FirstByte, silent), "300 s");
         let retries = Row { asked: vec![0, 500, 1_500], ms: 187_600, ..row("model-500") };
         assert_eq!(limit(LimitKind::Retry, retries), "188 s");
-        let start = Row { startup_ms: Some(60_000), ms: 3, ..row("mcp-init-never[mine]") };
+        let start = Row { startup_ms: Some(60_000), ms: 3, ..row("tool-server-mute-at-start") };
         assert_eq!(limit(LimitKind::McpStart, start), "60 s");
         let end = Row { asked: vec![0, 20], ms: 5_020, ..row("bash-leaves-a-process") };
         assert_eq!(limit(LimitKind::Shutdown, end), "5 s");
+        let at_once = Row { asked: vec![0, 1], ms: 0, ..row("bash-leaves-a-process") };
+        assert_eq!(limit(LimitKind::Shutdown, at_once), "at once", "two clocks may be a millisecond apart");
         assert_eq!(limit(LimitKind::Question, Row { asked: vec![0, 1], ..row("question") }), "at once");
     }
 

@@ -59,7 +59,6 @@ impl Site {
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let compat = super::compat::read(self.compat.as_deref().unwrap_or(Path::new(COMPAT)))?;
         let rows = compat.by_cell();
-        outputs::folder(&self.out.join("mechanisms"))?;
         let selected = self.select.select(Where::Sim.stages())?;
         for problem in &selected.problems {
             complain!("{problem}");
@@ -78,8 +77,16 @@ impl Site {
             strategies: strategies(),
             mechanisms: mechanisms(&scenarios),
             agents: agents(&rows, &scenarios),
+            titles: titles(&scenarios),
+            compat,
         };
-        let files = site.files();
+        let mut files = site.files();
+        let text = site.compat.write().map_err(|error| CommandError::Usage(format!("{COMPAT}: {error}")))?;
+        files.push((COMPAT.to_owned(), text));
+        files.push(("compat.schema.json".to_owned(), format!("{:#}\n", rehang_compat::schema())));
+        for (path, _) in &files {
+            outputs::folder(self.out.join(path).parent().unwrap_or(&self.out))?;
+        }
         for (path, text) in &files {
             outputs::write(&self.out.join(path), text)?;
         }
@@ -95,6 +102,14 @@ fn scenarios(units: &[Unit]) -> BTreeMap<String, (String, String)> {
         (name, (unit.main.mechanism.clone(), unit.main.title.clone()))
     };
     units.iter().map(of).collect()
+}
+
+/// The titles of the scenarios that releases are tried on; also of those that no fake plays.
+fn titles(scenarios: &BTreeMap<String, (String, String)>) -> BTreeMap<String, String> {
+    let played = scenarios.iter().map(|(name, (_, title))| (name.trim_start_matches(TRIED).to_owned(), title.clone()));
+    let real = rehang_upstream::plan::scenarios(&[], &[]).unwrap_or_default().into_iter();
+    let real = real.map(|one| (one.name.split('[').next().unwrap_or_default().to_owned(), one.scenario.title.clone()));
+    played.chain(real).collect()
 }
 
 /// Every strategy and stack with what it does.

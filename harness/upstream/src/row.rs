@@ -34,8 +34,9 @@ pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
     {
         let problem = problem.split_once(": ").map_or(problem.as_str(), |(_, problem)| problem);
         let why = format!("its end is no part of the scenario: {problem}");
-        let virtual_time = report.virtual_time.clone();
-        return Row { ms: report.ms, virtual_time, ..unrun(key, of, clip(&why)) };
+        let (asked, virtual_time) = (asked(report), report.virtual_time.clone());
+        let startup_ms = report.startup_ms;
+        return Row { ms: report.ms, startup_ms, asked, virtual_time, ..unrun(key, of, clip(&why)) };
     }
     let exit = report.exit.map(|exit| match exit {
         Exit::Code(code) => code,

@@ -22,7 +22,7 @@ pub fn page(site: &Site) -> Markup {
         @if site.agents.is_empty() { p { "This site was made without rows of releases: " code { "rehang-lab site --compat FILE" } } }
         @for agent in &site.agents {
             section {
-                h2 id=(text(&agent.name)) { (text(&agent.name)) }
+                h2 id=(text(&agent.name)) { a href=(format!("agents/{}", super::file(&agent.name))) { (text(&agent.name)) } }
                 @let lines: Vec<&Line> = agent.lines.iter().collect();
                 (table(site, agent, &lines, ""))
             }

@@ -137,9 +137,16 @@ impl Encoder {
             ModelEvent::ToolCall(call) => {
                 let mut out = self.close_message();
                 let arguments = call.input.to_string();
+                // `NAMESPACE/NAME` is a tool of a namespace
+                let (namespace, name) =
+                    call.name.rsplit_once('/').map_or((None, &*call.name), |(of, name)| (Some(of), name));
                 let item = |status: &str, arguments: &str| {
-                    json!({"type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
-                        "name": call.name, "arguments": arguments, "status": status})
+                    let mut item = json!({"type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
+                        "name": name, "arguments": arguments, "status": status});
+                    if let Some(namespace) = namespace {
+                        item["namespace"] = json!(namespace);
+                    }
+                    item
                 };
                 out.extend(self.item("response.output_item.added", &item("in_progress", "")));
                 let place = json!({"item_id": format!("fc_{}", call.id), "output_index": self.done.len()});
