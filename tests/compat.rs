@@ -90,3 +90,29 @@ fn limits(compat: &Compat) -> String {
 fn the_page_of_limits_shows_the_data() {
     super::ends_with("docs/limits.md", TABLE, &limits(&super::compat()));
 }
+
+#[test]
+fn each_limit_of_a_measured_release_has_a_row_or_a_reason() {
+    let compat = super::compat();
+    let measured = compat.measured();
+    let agents: BTreeSet<&str> = measured.iter().map(|(agent, _)| *agent).collect();
+    assert!(agents.len() >= 9, "{agents:?}");
+    for (agent, version) in measured {
+        for Limit { kind, found, row } in compat.limits(agent, version) {
+            let has_reason = compat.not_tried.iter().any(|not| not.agent == agent && not.limit == kind);
+            assert!(
+                row.is_some() != has_reason,
+                "{agent}@{version} {}: {found}: a row, or a reason, not both",
+                kind.title()
+            );
+        }
+    }
+}
+
+#[test]
+fn each_scenario_of_a_limit_exists() {
+    for kind in LimitKind::ALL {
+        let file = super::root().join(format!("scenarios/upstream/{}.toml", kind.scenario()));
+        assert!(file.is_file(), "{}", file.display());
+    }
+}

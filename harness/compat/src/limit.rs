@@ -142,7 +142,10 @@ impl LimitKind {
     /// The limit that a row shows: the row ran in virtual time without a terminal, or says why it could not run.
     fn of(self, row: &Row) -> Option<Found> {
         let is_scenario = row.scenario.split('[').next() == Some(self.scenario()) && row.terminal == "null";
-        if !is_scenario || row.outcome.is_some() && row.virtual_time.is_none() {
+        // rows of earlier versions of rehang do not say when the release asked its model
+        let is_timed =
+            row.virtual_time.is_some() && (matches!(self, Self::McpStart | Self::Hook) || !row.asked.is_empty());
+        if !is_scenario || row.outcome.is_some() && !is_timed {
             return None;
         }
         Some(self.found(row))
@@ -270,6 +273,8 @@ mod tests {
 
     #[test]
     fn what_has_no_limit_says_how_that_is_known() {
+        let earlier = Row { ms: 5_000, ..row("question") };
+        assert_eq!(limit(LimitKind::Question, earlier), "not tried: no row has it");
         let of = |evidence, outcome| Row { evidence, outcome: Some(outcome), asked: vec![0], ..row("question") };
         let is = |row| limit(LimitKind::Question, row);
         assert_eq!(is(of(Evidence::Horizon(Span::hours(24)), OutcomeKind::NoEnd)), "none in 24h");

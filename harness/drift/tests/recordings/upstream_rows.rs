@@ -6,7 +6,7 @@
 //! the instant of the row's verdict, since on the wall clock a release may go on after it. Invariant: every release that is played has rows of each scenario of [`SCENARIOS`]; other rows
 //! that a release has are compared as well.
 
-use rehang_compat::{Compat, Row};
+use rehang_compat::{Compat, LimitKind, Row};
 use rehang_drift::session::Session;
 use rehang_os::kernel::Kernel;
 use rehang_os::os::Exit;
@@ -125,8 +125,10 @@ fn terminal(scenario: &str) -> Terminal {
 /// The scenarios of which a release has a row with an outcome, where it has pipes and the fake can play it.
 fn rows(kind: &AgentKind, version: &str) -> BTreeSet<String> {
     let of = |row: &&Row| {
-        // a variant has tool servers or settings, which the fakes do not play
+        // these fakes play no tool servers, hooks or settings, which a variant has
+        let unplayed = [LimitKind::McpStart, LimitKind::McpCall, LimitKind::Hook].map(LimitKind::scenario);
         let is_wanted = row.agent == kind.word && row.version == version && row.outcome.is_some();
+        let is_wanted = is_wanted && !unplayed.contains(&row.scenario.as_str());
         // a fake that asks its model without end at one instant never rests, and a simulated kernel has no other time for it
         let is_wanted = is_wanted && !row.scenario.contains('[') && row.detail != "hot-loop";
         is_wanted && row.terminal == terminal(&row.scenario).name()
