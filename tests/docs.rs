@@ -1,6 +1,7 @@
 //! README and book: short enough, every link in them has its target, every scenario in them is one.
 
 mod claims;
+mod compat;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,23 @@ fn pages() -> Vec<(PathBuf, String)> {
     paths.sort();
     let read = |path: PathBuf| (path.clone(), std::fs::read_to_string(path).expect("a page is text"));
     paths.into_iter().map(read).collect()
+}
+
+/// The shipped data.
+fn compat() -> rehang_compat::Compat {
+    let text = std::fs::read_to_string(root().join("compat.json")).expect("there is a compat.json");
+    rehang_compat::Compat::read(&text).expect("it has the format")
+}
+
+/// Holds a page to end with `due`, which begins with the heading `from`; writes it there if `UPDATE_EXPECT` is set.
+fn ends_with(page: &str, from: &str, due: &str) {
+    let path = root().join(page);
+    let text = std::fs::read_to_string(&path).expect("there is the page");
+    let (head, shown) = text.split_at(text.find(from).expect("the page has the heading"));
+    if shown != due && std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, format!("{head}{due}")).expect("the page can be written");
+    }
+    assert!(shown == due, "{page} differs from compat.json: run this with UPDATE_EXPECT=1");
 }
 
 /// The targets of a page's links, without those of the web.

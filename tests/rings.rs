@@ -17,42 +17,43 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_885;
+const BEHIND_SUPERVISE: usize = 29_889;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 30] = [
+const LINES: [(&str, usize); 31] = [
     ("accept", 2_464),
     ("actors", 2_571),
-    ("agents", 1_955),
-    ("cli", 9_072),
+    ("agents", 1_988),
+    ("cli", 9_117),
+    ("compat", 1_047),
     ("conform", 2_503),
     ("drift", 1_749),
     ("evidence", 20_791),
     ("hangs", 1_543),
     ("judge", 8_249),
-    ("lab", 2_120),
-    ("live", 5_044),
+    ("lab", 2_239),
+    ("live", 5_115),
     ("logs", 12_912),
     ("model-server", 1_843),
-    ("oracle", 436),
+    ("oracle", 395),
     ("os", 12_026),
     ("processes", 351),
     ("random-traces", 220),
-    ("report", 2_235),
+    ("report", 2_701),
     ("runner", 2_995),
-    ("scenario", 9_074),
+    ("scenario", 9_095),
     ("search", 4_931),
     ("stage", 4_806),
     ("strategy", 14_120),
     ("supervise", 2_315),
     ("trace", 1_427),
-    ("upstream", 2_045),
+    ("upstream", 1_945),
     ("warp", 5_667),
-    ("wire", 6_028),
-    ("words", 1_939),
+    ("wire", 6_041),
+    ("words", 1_942),
     ("wrapper", 2_369),
 ];
 

@@ -134,7 +134,7 @@ enum Command {
         #[arg(long, conflicts_with = "rows")]
         check: bool,
     },
-    /// Runs real releases: `rehang upstream`. Without a word, the newest of each agent, held against `UPSTREAM.ndjson`.
+    /// Runs real releases: `rehang upstream`. Without a word, the newest of each agent, held against `compat.json`.
     ///
     /// Example: `cargo xtask upstream opencode@1.2.27 question`
     Upstream {
@@ -142,7 +142,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
-    /// Fills `UPSTREAM.md`; a run that was stopped goes on where it was.
+    /// Fills `compat.json`; a run that was stopped goes on where it was.
     ///
     /// Example: `cargo xtask upstream-table --jobs 8`
     UpstreamTable {

@@ -5,7 +5,7 @@
 use crate::tools::{self, Profile};
 use xshell::Shell;
 
-/// The releases of `UPSTREAM.md`.
+/// The releases of `compat.json`.
 const TABLE: [&str; 30] = [
     "opencode@1.0.185",
     "opencode@1.1.53",
@@ -53,8 +53,10 @@ const NEWEST: [&str; 12] = [
     "cn@latest",
     "mini-swe-agent@latest",
 ];
-/// The complete rows of the table.
-const RESULTS: &str = "UPSTREAM.ndjson";
+/// What is on record.
+const COMPAT: &str = "compat.json";
+/// The rows while the table is being filled; a stopped run goes on with them.
+const RESULTS: &str = "target/upstream.ndjson";
 
 /// Runs `rehang upstream`; without arguments, the newest release of each agent, compared with the table's rows.
 pub fn upstream(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
@@ -63,14 +65,18 @@ pub fn upstream(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
     }
     let mut args = vec!["upstream"];
     args.extend(NEWEST);
-    args.extend(["--baseline", RESULTS]);
+    args.extend(["--baseline", COMPAT]);
     tools::run(sh, tools::REHANG, &args, &[], Profile::Dev)
 }
 
-/// Continues to fill `UPSTREAM.md` from where it was.
+/// Continues to fill `compat.json` from where it was.
 pub fn table(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
+    if !sh.path_exists(RESULTS) {
+        tools::run(sh, tools::LAB, &["compat", "--rows", RESULTS], &[], Profile::Dev)?;
+    }
     let mut args = vec!["upstream"];
     args.extend(TABLE);
-    args.extend(["--results", RESULTS, "--table", "UPSTREAM.md"]);
-    tools::run(sh, tools::REHANG, &args, rest, Profile::Dev)
+    args.extend(["--results", RESULTS]);
+    let code = tools::run(sh, tools::REHANG, &args, rest, Profile::Dev)?;
+    tools::run(sh, tools::LAB, &["compat", "--add", RESULTS], &[], Profile::Dev).map(|added| code.max(added))
 }

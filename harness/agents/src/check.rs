@@ -44,8 +44,7 @@ pub fn check(file: &File, text: &str) -> Vec<Problem> {
     if file.name.is_empty() || !name_is_plain {
         check.say(&file.name, "an agent's name", "lower-case letters, digits and `-`");
     }
-    let own: BTreeSet<&str> =
-        layers(file).flat_map(|layer| [&layer.allow, &layer.ask]).flatten().flat_map(words_of).collect();
+    let own: BTreeSet<&str> = layers(file).flat_map(wishes).flat_map(words_of).collect();
     for layer in layers(file) {
         check.layer(layer, &own);
     }
@@ -76,6 +75,11 @@ fn layers(file: &File) -> impl Iterator<Item = &Layer> {
     std::iter::once(&file.recipe).chain(file.quirk.iter().map(|quirk| &quirk.recipe))
 }
 
+/// What a layer adds for a scenario.
+fn wishes(layer: &Layer) -> impl Iterator<Item = &Wish> {
+    [&layer.allow, &layer.ask, &layer.server, &layer.hook].into_iter().flatten()
+}
+
 fn words_of(wish: &Wish) -> impl Iterator<Item = &str> {
     wish.words.keys().map(String::as_str)
 }
@@ -88,16 +92,16 @@ struct Check<'t> {
 impl Check<'_> {
     fn layer(&mut self, layer: &Layer, own: &BTreeSet<&str>) {
         let known: BTreeSet<&str> = WORDS.into_iter().chain(own.iter().copied()).collect();
-        let wishes = [&layer.allow, &layer.ask].into_iter().flatten();
-        let wished = wishes.flat_map(|wish| wish.env.values().chain(&wish.args));
+        let wished = wishes(layer).flat_map(|wish| wish.env.values().chain(&wish.args));
         let started = layer.forms.values().flat_map(|form| {
             form.args.iter().chain(form.bare.iter().flatten()).chain(&form.says).chain(form.env.values())
         });
-        let files = layer.files.iter().flat_map(|(path, text)| [path, text]);
+        let all_files = || wishes(layer).map(|wish| &wish.files).chain([&layer.files]).flatten();
+        let files = all_files().flat_map(|(path, text)| [path, text]);
         for template in layer.program.iter().chain(layer.env.values()).chain(files).chain(started).chain(wished) {
             self.template(template, &known);
         }
-        for path in layer.files.keys() {
+        for (path, _) in all_files() {
             let is_absolute = path.starts_with('/') || path.starts_with("{home}") || path.starts_with("{cwd}");
             if !is_absolute || path.split('/').any(|part| part == "..") {
                 self.say(path, "a path in the sandbox", "an absolute path, or one below {home} or {cwd}, without `..`");

@@ -84,6 +84,13 @@ pub struct Layer {
     /// What is added if bash has to ask.
     #[serde(default)]
     pub ask: Option<Wish>,
+    /// What is added if the scenario has a tool server that the agent starts: the program `tool-server`, as a server of the
+    /// name `db`. The word `call` is the name by which the model calls its tool `query`.
+    #[serde(default)]
+    pub server: Option<Wish>,
+    /// What is added if the scenario has a hook of the session's start: the program `hook`.
+    #[serde(default)]
+    pub hook: Option<Wish>,
     /// How the model calls its tools.
     #[serde(default)]
     pub tools: BTreeMap<Call, ToolShape>,
@@ -159,6 +166,9 @@ pub struct Wish {
     /// Further words for the templates of `env`, `files` and the command line.
     #[serde(default)]
     pub words: BTreeMap<String, String>,
+    /// Files, beside the recipe's or in their place. If a scenario has a hook as well as a server, the hook's file counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// A call that a scenario's turn makes.
@@ -249,4 +259,8 @@ pub enum Feature {
     SubagentPermission,
     /// Two calls at once.
     Together,
+    /// A tool server that it starts.
+    Server,
+    /// A hook of the session's start.
+    Hook,
 }

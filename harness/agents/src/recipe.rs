@@ -101,6 +101,12 @@ pub struct Recipe {
     pub allow: Wish,
     /// What is added if bash has to ask.
     pub ask: Wish,
+    /// What is added if the scenario has a tool server that the agent starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Wish>,
+    /// What is added if the scenario has a hook of the session's start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Wish>,
     /// How the model calls its tools.
     pub tools: BTreeMap<Call, ToolShape>,
     /// Tools by which a main model request is known; any tool if empty.
@@ -242,6 +248,8 @@ impl Agent {
             forms: whole.forms,
             allow: whole.allow.unwrap_or_default(),
             ask: whole.ask.unwrap_or_default(),
+            server: whole.server,
+            hook: whole.hook,
             tools: whole.tools,
             main: whole.main.unwrap_or_default(),
             side: whole.side,
@@ -264,8 +272,13 @@ impl Recipe {
             Feature::Interactive => Some(Form::Interactive),
             _ => None,
         };
+        let unsaid = || match feature {
+            Feature::Server if self.server.is_none() => Some("its file does not say how it is given a tool server"),
+            Feature::Hook if self.hook.is_none() => Some("its file does not say how it is given a hook"),
+            _ => None,
+        };
         let no_form = || form.filter(|form| !self.forms.contains_key(form)).map(|_| "it has no such form");
-        self.cannot.get(&feature).map(String::as_str).or_else(no_form)
+        self.cannot.get(&feature).map(String::as_str).or_else(unsaid).or_else(no_form)
     }
 }
 
@@ -282,6 +295,8 @@ fn over(mut base: Layer, top: &Layer) -> Layer {
     base.model = top.model.clone().or(base.model);
     base.allow = top.allow.clone().or(base.allow);
     base.ask = top.ask.clone().or(base.ask);
+    base.server = top.server.clone().or(base.server);
+    base.hook = top.hook.clone().or(base.hook);
     base.main = top.main.clone().or(base.main);
     base.preload = top.preload.or(base.preload);
     base.window_ms = top.window_ms.or(base.window_ms);

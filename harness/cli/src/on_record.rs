@@ -1,22 +1,25 @@
-//! Which releases are on record as hung: the results file that is shipped with rehang.
+//! What is on record of real releases: the `compat.json` that is shipped with rehang.
 //!
-//! Invariant: rows are read as `rehang upstream` writes them; no page of the book is read for them.
+//! Invariant: no page of the book is read for it.
 
 use rehang_agents::Version;
-use rehang_upstream::results::{Rows, parse};
-use rehang_upstream::row::Row;
-use std::path::Path;
+use rehang_compat::{Compat, Row};
 use std::sync::LazyLock;
 
-/// What real releases did in the scenarios of `upstream`.
-const RESULTS: &str = include_str!("../docs/upstream.ndjson");
+/// The file.
+const SHIPPED: &str = include_str!("../docs/compat.json");
 
-/// All rows; none if the file is not whole, which a test excludes.
-static ROWS: LazyLock<Rows> = LazyLock::new(|| parse(Path::new("UPSTREAM.ndjson"), RESULTS).unwrap_or_default());
+/// What it holds; nothing if it is not whole, which a test excludes.
+static COMPAT: LazyLock<Compat> = LazyLock::new(|| Compat::read(SHIPPED).unwrap_or_default());
+
+/// All of it.
+pub fn compat() -> &'static Compat {
+    &COMPAT
+}
 
 /// The rows of releases that hung, or had no end, by agent, release, scenario and terminal.
 pub fn hangs() -> impl Iterator<Item = &'static Row> {
-    ROWS.values().filter(|row| row.is_hang())
+    COMPAT.hangs()
 }
 
 /// The scenarios of `upstream` in which a release hung, in their order, each once.
@@ -33,9 +36,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_results_are_read_whole() {
-        let rows = parse(Path::new("UPSTREAM.ndjson"), RESULTS).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(rows.len(), RESULTS.lines().count(), "a row a line");
+    fn the_shipped_file_is_read_whole() {
+        let compat = Compat::read(SHIPPED).unwrap_or_else(|error| panic!("{error}"));
+        assert!(compat.rows.len() > 900 && compat.claims.len() > 60, "{} rows", compat.rows.len());
+        assert_eq!(compat.write().ok().as_deref(), Some(SHIPPED), "it is written in one way: `rehang-lab compat`");
         let version = Version::parse("2.0.77").unwrap_or_else(|error| panic!("{error}"));
         assert!(hangs_of("claude", &version).contains(&"alive-after-result"));
     }

@@ -135,7 +135,7 @@ fn square(row: &Row) -> Square {
         None => Colour::Plain,
     };
     let exit = row.exit.map(|code| format!("exit {code}"));
-    let how = [Some(row.evidence.clone()), exit, Some(duration(row.ms)), Some(row.day.clone())];
+    let how = [Some(row.evidence.to_string()), exit, Some(duration(row.ms)), Some(row.day.clone())];
     let how: Vec<String> = how.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let details = [
         ("why", vec![row.detail.clone()]),

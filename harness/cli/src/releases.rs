@@ -5,7 +5,7 @@
 use crate::report::Format;
 use anstyle::{AnsiColor, Style};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
-use rehang_live::VirtualTime;
+use rehang_compat::{Evidence, VirtualTime};
 use rehang_scenario::OutcomeKind;
 use rehang_scenario::text::{counted, duration};
 use rehang_upstream::baseline::Change;
@@ -125,7 +125,7 @@ impl Shown<'_> {
             line("problem", &row.problems)?;
             line("links", &[row.links.join(" ")])?;
             if let Some(virtual_time) = &row.virtual_time {
-                let proof = if row.evidence == "proved" { "proof" } else { "at end" };
+                let proof = if row.evidence == Evidence::Proved { "proof" } else { "at end" };
                 line(proof, &virtual_time.waits)?;
                 line("lives by", &virtual_time.lives_by)?;
                 line("clock", &[spent(virtual_time)])?;

@@ -5,6 +5,7 @@
 //! allocator.
 
 mod bench;
+mod compat;
 mod drift;
 mod measure;
 mod record;
@@ -44,6 +45,7 @@ struct Args {
 enum Command {
     Record(record::Record),
     Drift(drift::Drift),
+    Compat(compat::CompatArgs),
     Site(site::Site),
     Bench(bench::Bench),
     Determinism(measure::Determinism),
@@ -53,7 +55,7 @@ enum Command {
 
 impl Program for Args {
     const GROUPS: &[(&str, &[&str])] = &[
-        ("Releases", &["record", "drift", "site"]),
+        ("Releases", &["record", "drift", "compat", "site"]),
         ("Measure", &["bench", "determinism"]),
         ("Break", &["fuzz", "torture"]),
         ("Shell", &["help"]),
@@ -64,6 +66,7 @@ impl Program for Args {
         let code = match self.command {
             Command::Record(record) => record.run(out),
             Command::Drift(drift) => drift.run(out),
+            Command::Compat(compat) => compat.run(out),
             Command::Site(mut site) => {
                 site.select.take_paths()?;
                 site.run(out)

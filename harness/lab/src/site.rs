@@ -1,6 +1,6 @@
 //! `rehang-lab site`: which strategy ends which hang, and which release hangs where, as pages for a web server.
 //!
-//! Invariant: the pages are made of what the commands print: `rehang score`, the results file of `rehang upstream`, the
+//! Invariant: the pages are made of what the commands print: `rehang score`, `compat.json`, the
 //! texts of `rehang explain`.
 
 use clap::Args;
@@ -13,32 +13,31 @@ use rehang::place::Where;
 use rehang::report::in_the_matrix;
 use rehang::shell::command_line;
 use rehang_agents::Version;
+use rehang_compat::{Key, Row, Rows};
 use rehang_report::{Agent, Line, Mechanism, Seen, explained};
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::Unit;
 use rehang_scenario::text::{counted, duration};
-use rehang_upstream::results::{self, Rows};
-use rehang_upstream::row::{Key, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The results file that is read if none is named.
-const UPSTREAM: &str = "UPSTREAM.ndjson";
+/// The file that is read if none is named.
+const COMPAT: &str = "compat.json";
 /// The folder of the scenarios that releases are tried on.
 const TRIED: &str = "upstream/";
 
 /// Write a static site: which strategy ends which hang, which release hangs where.
 ///
-/// It plays the selected cells on the simulated kernel, as `rehang score` does, and reads what real releases did from a
-/// results file. The pages are plain HTML without a script; they fetch nothing but their own style sheet.
+/// It plays the selected cells on the simulated kernel, as `rehang score` does, and reads what real releases did from
+/// compat.json. The pages are plain HTML without a script; they fetch nothing but their own style sheet.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang-lab site --out site                       all scenarios, and UPSTREAM.ndjson if it is here
+  rehang-lab site --out site                       all scenarios, and compat.json if it is here
   rehang-lab site --out site question/ permission/ only these: seconds instead of a minute
-  rehang-lab site --out site --upstream mine.ndjson
+  rehang-lab site --out site --compat mine.json
   python3 -m http.server -d site                   or open site/index.html")]
 pub struct Site {
     /// Which cells.
@@ -47,23 +46,19 @@ pub struct Site {
     /// The folder that the pages are written into; files of an earlier site there are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// What real releases did: a results file of `rehang upstream --results`. By default UPSTREAM.ndjson, if it is here.
+    /// What real releases did; `rehang-lab compat` makes such a file of results. By default compat.json, if it is here.
     #[arg(long, value_name = "FILE")]
-    pub upstream: Option<PathBuf>,
+    pub compat: Option<PathBuf>,
 }
 
 impl Site {
     /// Plays, and writes the pages.
     ///
     /// # Errors
-    /// A filter that nothing matches, a results file that cannot be read, a folder that cannot be written.
+    /// A filter that nothing matches, a file that cannot be read, a folder that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let here = Some(PathBuf::from(UPSTREAM)).filter(|path| path.is_file());
-        let rows = match self.upstream.clone().or(here) {
-            Some(file) => read(&file)?,
-            None => Rows::new(),
-        };
-        outputs::folder(&self.out.join("mechanisms"))?;
+        let compat = super::compat::read(self.compat.as_deref().unwrap_or(Path::new(COMPAT)))?;
+        let rows = compat.by_cell();
         let selected = self.select.select(Where::Sim.stages())?;
         for problem in &selected.problems {
             complain!("{problem}");
@@ -82,22 +77,22 @@ impl Site {
             strategies: strategies(),
             mechanisms: mechanisms(&scenarios),
             agents: agents(&rows, &scenarios),
+            titles: titles(&scenarios),
+            compat,
         };
-        let files = site.files();
+        let mut files = site.files();
+        let text = site.compat.write().map_err(|error| CommandError::Usage(format!("{COMPAT}: {error}")))?;
+        files.push((COMPAT.to_owned(), text));
+        files.push(("compat.schema.json".to_owned(), format!("{:#}\n", rehang_compat::schema())));
+        for (path, _) in &files {
+            outputs::folder(self.out.join(path).parent().unwrap_or(&self.out))?;
+        }
         for (path, text) in &files {
             outputs::write(&self.out.join(path), text)?;
         }
         writeln!(out, "{}: {}", self.out.join("index.html").display(), counted(files.len(), "file"))?;
         Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
     }
-}
-
-fn read(file: &Path) -> Result<Rows, CommandError> {
-    let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::InvalidData => CommandError::Usage(error.to_string()),
-        _ => CommandError::Usage(format!("{}: {error}", file.display())),
-    };
-    results::read(file).map_err(unread)
 }
 
 /// The scenarios by name, without their variants: mechanism and title.
@@ -107,6 +102,14 @@ fn scenarios(units: &[Unit]) -> BTreeMap<String, (String, String)> {
         (name, (unit.main.mechanism.clone(), unit.main.title.clone()))
     };
     units.iter().map(of).collect()
+}
+
+/// The titles of the scenarios that releases are tried on; also of those that no fake plays.
+fn titles(scenarios: &BTreeMap<String, (String, String)>) -> BTreeMap<String, String> {
+    let played = scenarios.iter().map(|(name, (_, title))| (name.trim_start_matches(TRIED).to_owned(), title.clone()));
+    let real = rehang_upstream::plan::scenarios(&[], &[]).unwrap_or_default().into_iter();
+    let real = real.map(|one| (one.name.split('[').next().unwrap_or_default().to_owned(), one.scenario.title.clone()));
+    played.chain(real).collect()
 }
 
 /// Every strategy and stack with what it does.
@@ -126,7 +129,7 @@ fn mechanisms(scenarios: &BTreeMap<String, (String, String)>) -> Vec<Mechanism> 
     explained(book::MECHANISMS).into_iter().filter_map(of).collect()
 }
 
-/// The agents of a results file; their releases in the order of semver.
+/// The agents of the rows; their releases in the order of semver.
 fn agents(rows: &Rows, scenarios: &BTreeMap<String, (String, String)>) -> Vec<Agent> {
     let names: BTreeSet<&str> = rows.values().map(|row| row.agent.as_str()).collect();
     names.into_iter().map(|name| agent(name, rows, scenarios)).collect()

@@ -49,8 +49,10 @@ fn a_site_is_made_of_the_board_the_book_and_the_rows_of_releases() {
         r#""problems":[],"links":[],"runs":1,"day":"2026-11-21","command":"x","of":"0"}"#
     );
     let folder = tempfile::tempdir().expect("a folder");
-    let files = [("hangs.toml", HANGS), ("UPSTREAM.ndjson", &format!("{row}\n")), ("bad.ndjson", "{}\n")];
+    let files = [("hangs.toml", HANGS), ("rows.ndjson", &format!("{row}\n")), ("bad.json", "{}\n")];
     files.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).expect("a file"));
+    let added = said(folder.path(), &[], &["compat", "--add", "rows.ndjson"]);
+    assert_eq!(added.out, "rows.ndjson: 1 row\ncompat.json: 1 row\n", "{}", added.err);
     let made = said(folder.path(), &[], &["site", "--out", "site", "hangs.toml"]);
     assert!(made.code == Some(0) && made.out.starts_with("site/index.html: "), "{}", made.err);
     let page = |name: &str| std::fs::read_to_string(folder.path().join("site").join(name)).expect("a page");
@@ -60,8 +62,12 @@ fn a_site_is_made_of_the_board_the_book_and_the_rows_of_releases() {
     assert!(of_q1.contains("guard") && of_q1.contains("opencode 1 of 1"), "{of_q1}");
     assert!(page("releases.html").contains("<strong>hung</strong> question 10s"));
     assert!(page("mechanisms/Q1.html").contains("Asks which database, and nobody is there"));
-    let bad = said(folder.path(), &[], &["site", "--out", "site", "hangs.toml", "--upstream", "bad.ndjson"]);
-    assert!(bad.code == Some(2) && bad.err.contains("bad.ndjson:1"), "{}", bad.err);
+    let bad = said(folder.path(), &[], &["site", "--out", "site", "hangs.toml", "--compat", "bad.json"]);
+    assert!(
+        bad.code == Some(2) && bad.err.contains("bad.json: not in the format of compat.json: missing field"),
+        "{}",
+        bad.err
+    );
 }
 
 #[test]

@@ -27,5 +27,5 @@ pub use cell::{
 };
 /// The virtual time that a cell has if nothing else is said.
 pub use rehang_warp::HORIZON;
-pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via, VirtualTime};
+pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
 pub use spec::{Cell, LiveError, SentSignal};

@@ -6,11 +6,11 @@ use crate::relay::{HOST_ARG, RELAY_ARG};
 use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
 use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
 use rehang_actors::PROMPT;
-use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
-use rehang_fakes::tool;
+use rehang_agents::{Feature, Form, Installed, Recipe, Start, Wish, Words};
+use rehang_fakes::{mcp, tool};
 use rehang_model_server::TOOL_SERVER;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, Does, Fault, Place, ProcessDoes, Scenario, Terminal, Via, Wire};
+use rehang_scenario::{Agent, Does, Fault, Place, ProcessDoes, Scenario, Terminal, ToolServer, Transport, Via, Wire};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -36,6 +36,8 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
         Form::Serve => Feature::Serve,
         Form::Interactive => Feature::Interactive,
     }];
+    needed.extend(own_server(scenario).map(|_| Feature::Server));
+    needed.extend((!scenario.hook.is_empty()).then_some(Feature::Hook));
     if let Err(why) = features(&scenario.turns, false, &mut needed) {
         return Some(why.to_string());
     }
@@ -158,14 +160,32 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     let mut calls = Calls::default();
     calls.replace(&mut scenario.turns)?;
     let mut sandbox = Sandbox { shown: Vec::new(), files: calls.files, argv: Vec::new(), env: Vec::new(), terminal };
-    let wish = if calls.asks { &recipe.ask } else { &recipe.allow };
-    let words = words(cell, &wish.words);
-    for (path, text) in &recipe.files {
+    let server = own_server(&scenario).and(recipe.server.as_ref());
+    let hook = recipe.hook.as_ref().filter(|_| !scenario.hook.is_empty());
+    let wishes = [Some(if calls.asks { &recipe.ask } else { &recipe.allow }), server, hook];
+    let wishes: Vec<&Wish> = wishes.into_iter().flatten().collect();
+    let words = words(cell, wishes.iter().flat_map(|wish| &wish.words));
+    let files: BTreeMap<_, _> =
+        wishes.iter().map(|wish| &wish.files).rev().chain([&recipe.files]).rev().flatten().collect();
+    for (path, text) in files {
         sandbox.files.push(RoomFile { path: words.fill(path).into(), text: words.fill(text), executable: false });
     }
-    sandbox.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
+    if let Some(server) = own_server(&scenario) {
+        sandbox.shown.push((cell.fakes.clone(), Path::new(BIN).join(mcp::NAME)));
+        sandbox.files.push(program("tool-server", mcp::NAME, &mcp::argv(server, 0)));
+        if let Some(call) = words.0.get("call") {
+            rename(&mut scenario.turns, call);
+        }
+    }
+    if !scenario.hook.is_empty() {
+        sandbox.files.push(program("hook", "fake-tool", &tool::argv(&scenario.hook, "hook")));
+    }
+    let layers = wishes.iter().map(|wish| &wish.env);
+    let layers = [&recipe.env].into_iter().chain(layers).chain([&start.env]);
+    sandbox.env = env(&words, layers, own(&scenario, recipe).then_some(&scenario));
+    let wished: Vec<String> = wishes.iter().flat_map(|wish| wish.args.clone()).collect();
     let program: Vec<String> = installed.program.iter().map(|word| words.fill(word)).collect();
-    sandbox.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
+    sandbox.argv = argv(program, &start, &words, &wished, &scenario, recipe);
     let says: Vec<String> = start.says.iter().map(|line| words.fill(line)).collect();
     let held = is_held(&scenario.agent, &scenario.args);
     // a host that nobody can reach is seen to wait for its agent alone
@@ -209,6 +229,30 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     })
 }
 
+/// The tool server that the agent of a scenario starts itself.
+fn own_server(scenario: &Scenario) -> Option<&ToolServer> {
+    scenario.tool_server.as_ref().filter(|server| server.over == Transport::Stdio)
+}
+
+/// Gives the calls of a tool server's tool the name by which this agent offers it.
+fn rename(turns: &mut [Turn], call: &str) {
+    for turn in turns {
+        match turn {
+            Turn::Permit(permit) if permit.permission == TOOL_SERVER => call.clone_into(&mut permit.tool),
+            Turn::Task(task) => rename(&mut task.turns, call),
+            Turn::Together(calls) => rename(calls, call),
+            _ => {}
+        }
+    }
+}
+
+/// A program of the sandbox, that is one of the fakes with these arguments.
+fn program(name: &str, fake: &str, argv: &[String]) -> RoomFile {
+    let quoted: Vec<String> = argv[1..].iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let text = format!("#!/bin/sh\nexec {BIN}/{fake} {}\n", quoted.join(" "));
+    RoomFile { path: Path::new(BIN).join(name), text, executable: true }
+}
+
 /// Whether the scenario is about this agent: only then its arguments and variables mean anything.
 fn own(scenario: &Scenario, recipe: &Recipe) -> bool {
     let kind = scenario.agent.kind();
@@ -220,7 +264,7 @@ fn is_configured(scenario: &Scenario) -> bool {
     !scenario.env.is_empty() || !scenario.args.is_empty() && !is_held(&scenario.agent, &scenario.args)
 }
 
-fn words(cell: &Cell<'_>, more: &BTreeMap<String, String>) -> Words {
+fn words<'w>(cell: &Cell<'_>, more: impl Iterator<Item = (&'w String, &'w String)>) -> Words {
     let base = Words::default()
         .with("base_url", format!("http://127.0.0.1:{MODEL_PORT}"))
         .with("port", SERVE_PORT.to_string())
@@ -233,10 +277,14 @@ fn words(cell: &Cell<'_>, more: &BTreeMap<String, String>) -> Words {
         .with("root", cell.installed.root.to_string_lossy())
         .with("arch", rehang_agents::install::arch())
         .with("machine", std::env::consts::ARCH);
-    more.iter().fold(base.clone(), |words, (word, value)| words.with(word, base.fill(value)))
+    more.fold(base.clone(), |words, (word, value)| words.with(word, base.fill(value)))
 }
 
-fn env(words: &Words, layers: [&BTreeMap<String, String>; 3], own: Option<&Scenario>) -> Vec<(String, String)> {
+fn env<'l>(
+    words: &Words,
+    layers: impl Iterator<Item = &'l BTreeMap<String, String>>,
+    own: Option<&Scenario>,
+) -> Vec<(String, String)> {
     let mut env: BTreeMap<String, String> = BTreeMap::new();
     for (key, value) in [
         ("PATH", format!("{BIN}:/usr/bin:/bin")),
@@ -256,7 +304,7 @@ fn env(words: &Words, layers: [&BTreeMap<String, String>; 3], own: Option<&Scena
     ] {
         env.insert(key.to_owned(), value);
     }
-    for (key, value) in layers.into_iter().flatten() {
+    for (key, value) in layers.flatten() {
         env.insert(key.clone(), words.fill(value));
     }
     env.extend(own.into_iter().flat_map(|scenario| scenario.env.clone()));
@@ -335,9 +383,7 @@ impl Calls {
         if argv.iter().any(|word| word.len() > tool::PLAYS_MAX_BYTES) {
             return Err(LiveError::Cannot(format!("`{}` has more steps than a command line takes", bash.command)));
         }
-        let quoted: Vec<String> = argv[1..].iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-        let text = format!("#!/bin/sh\nexec {BIN}/fake-tool {}\n", quoted.join(" "));
-        self.files.push(RoomFile { path: Path::new(BIN).join(&name), text, executable: true });
+        self.files.push(program(&name, "fake-tool", &argv));
         bash.command = name;
         Ok(())
     }
@@ -346,6 +392,65 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The order of a scenario for a release of a shipped agent.
+    fn ordered(agent: &str, scenario: &str) -> Result<CellSpec, LiveError> {
+        let all = rehang_agents::Agent::all(None).expect("the shipped agents");
+        let agent = all.iter().find(|known| known.name() == agent).expect("the agent");
+        let recipe = agent.at(&"99.0.0".parse().expect("a version")).expect("a recipe");
+        let installed =
+            Installed { root: "/usr".into(), program: Vec::new(), needs: Vec::new(), packages: Default::default() };
+        let family = rehang_scenario::load("t", scenario.as_bytes()).into_result().expect("a scenario");
+        order(&Cell {
+            scenario: &family.variants[0].scenario,
+            recipe: &recipe,
+            installed: &installed,
+            terminal: Terminal::Null,
+            deadline: std::time::Duration::ZERO,
+            rehang: "/bin/true".into(),
+            fakes: "/bin/true".into(),
+            supervised: None,
+            signal: None,
+            counts_left: false,
+        })
+    }
+
+    const WITH_SERVER: &str = r#"
+title = "t"
+mechanism = "X2"
+agent = { claude = { as = "2.0.77", mode = "json" } }
+terminals = ["null"]
+stages = { only = ["live"], because = "b" }
+turns = [{ permit = { tool = "mcp__db__query", permission = "mcp" } }]
+tool-server = { over = "stdio" }
+hook = ["hold"]
+[[expect]]
+outcome = "completed"
+"#;
+
+    #[test]
+    fn a_release_is_given_the_server_and_the_hook_as_its_file_says() {
+        let order = ordered("gemini", WITH_SERVER).expect("an order");
+        let text = |end: &str| {
+            let found: Vec<&RoomFile> = order.sandbox.files.iter().filter(|file| file.path.ends_with(end)).collect();
+            assert_eq!(found.len(), 1, "{end}");
+            found[0].text.clone()
+        };
+        assert!(text(".gemini/settings.json").contains("\"SessionStart\""), "the last wish's file");
+        assert!(text("tool-server").contains("fake-mcp '--plays' '{\"over\":\"stdio\""), "{}", text("tool-server"));
+        assert!(text("hook").ends_with("fake-tool '--plays' '[\"hold\"]' '--' 'hook'\n"), "{}", text("hook"));
+        let called = |turn: &Turn| matches!(turn, Turn::Permit(permit) if permit.tool == "mcp_db_query");
+        assert!(order.scenario.turns.iter().all(called), "by its name for the tool");
+        let codex = ordered("codex", WITH_SERVER).expect("an order");
+        assert!(codex.sandbox.argv.contains(&"mcp_servers.db.command=\"tool-server\"".to_owned()));
+    }
+
+    #[test]
+    fn a_file_that_says_nothing_of_a_hook_is_a_reason() {
+        let cannot = |agent| ordered(agent, WITH_SERVER).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(cannot("opencode").contains("plugins in JavaScript"), "{}", cannot("opencode"));
+        assert!(cannot("cn").contains("its file does not say how it is given a hook"), "{}", cannot("cn"));
+    }
 
     fn strings(words: &str) -> Vec<String> {
         words.split_whitespace().map(str::to_owned).collect()

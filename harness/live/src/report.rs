@@ -4,7 +4,7 @@
 //! a whole window) or met its `deadline`; neither is a proof. Only a deadlock in virtual time is [`Evidence::Proved`].
 
 use rehang_actors::Sight;
-use rehang_oracle::Tally;
+use rehang_compat::{Tally, VirtualTime};
 use rehang_scenario::OutcomeKind;
 use rehang_warp::{Ending, Verdict};
 use rehang_wire::opencode::RouteAnswers;
@@ -170,61 +170,27 @@ impl std::fmt::Display for Evidence {
     }
 }
 
-/// How a run in virtual time went.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct VirtualTime {
-    /// Virtual time from the start to the end, in seconds.
-    pub seconds: f64,
-    /// Real time, in seconds.
-    pub real_seconds: f64,
-    /// How often the clock jumped.
-    pub jumps: u64,
-    /// `false` if time flowed with processor time, so that another run may differ.
-    pub repeatable: bool,
-    /// How many waits of tickers lasted longer than asked; 0 unless tickers are skipped.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub lengthened: u64,
-    /// What each thread waited for at the end; of a hang it is the proof.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waits: Vec<String>,
-    /// If it lived to the end: the timers that expired, the most frequent first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lives_by: Vec<String>,
-    /// What virtual time did not reach.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-    /// Which looks at its processes were true, if there were any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub looks: Option<Tally>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 /// The most waits and the most timers that are kept.
 const KEPT: usize = 40;
 
-impl VirtualTime {
-    /// How a run went.
-    pub(crate) fn of(ending: &Ending, looks: Option<Tally>) -> VirtualTime {
-        let waits = ending.verdict.waits();
-        // the first thread is that of the supervisor, which holds the other ends
-        let supervisor = waits.first().map(|wait| wait.pid);
-        let of_agent = waits.iter().filter(|wait| Some(wait.pid) != supervisor);
-        let is_alive = matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime);
-        let timers = ending.timers.iter().filter(|_| is_alive);
-        VirtualTime {
-            seconds: ending.elapsed.as_secs_f64(),
-            real_seconds: ending.real.as_secs_f64(),
-            jumps: ending.jumps,
-            repeatable: ending.repeatable,
-            lengthened: ending.lengthened,
-            waits: of_agent.take(KEPT).map(ToString::to_string).collect(),
-            lives_by: timers.take(KEPT).map(ToString::to_string).collect(),
-            notes: ending.notes.iter().map(|note| format!("{} {}", note.program, note.what.text())).collect(),
-            looks,
-        }
+/// How a run in virtual time went.
+fn virtual_time(ending: &Ending, looks: Option<Tally>) -> VirtualTime {
+    let waits = ending.verdict.waits();
+    // the first thread is that of the supervisor, which holds the other ends
+    let supervisor = waits.first().map(|wait| wait.pid);
+    let of_agent = waits.iter().filter(|wait| Some(wait.pid) != supervisor);
+    let is_alive = matches!(ending.verdict, Verdict::Horizon { .. } | Verdict::OutOfTime);
+    let timers = ending.timers.iter().filter(|_| is_alive);
+    VirtualTime {
+        seconds: ending.elapsed.as_secs_f64(),
+        real_seconds: ending.real.as_secs_f64(),
+        jumps: ending.jumps,
+        repeatable: ending.repeatable,
+        lengthened: ending.lengthened,
+        waits: of_agent.take(KEPT).map(ToString::to_string).collect(),
+        lives_by: timers.take(KEPT).map(ToString::to_string).collect(),
+        notes: ending.notes.iter().map(|note| format!("{} {}", note.program, note.what.text())).collect(),
+        looks,
     }
 }
 
@@ -249,7 +215,7 @@ impl Report {
         if let Some((outcome, evidence)) = known.filter(|_| self.evidence == Evidence::Undecided) {
             (self.outcome, self.evidence) = (outcome, evidence);
         }
-        self.virtual_time = Some(VirtualTime::of(ending, looks));
+        self.virtual_time = Some(virtual_time(ending, looks));
         self
     }
 }

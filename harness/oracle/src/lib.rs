@@ -5,13 +5,14 @@
 //! agent that kills its tool after a time does not make that false. So each run tests the rules of `rehang why` on real
 //! processes, with no expected result written by hand.
 
+use rehang_compat::Tally;
 use rehang_evidence::data::{Call, Does, Process, Thread, TimeLimit};
 use rehang_evidence::{
     Limits, Look as Read, Options, Pid, Snapshot, TracedProcess, TracedThread, Verdict, VirtualTime, take,
 };
 use rehang_hangs::Signature;
 use rehang_warp::{Ending, Exit, Look, Next, Verdict as End, Warp, in_seconds};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -270,48 +271,6 @@ impl Looks {
             hangs: count(Truth::Hung).count(),
             named: count(Truth::Hung).filter(|said| said.verdict == Verdict::Hung).count(),
         }
-    }
-}
-
-/// How many looks there were, and how many were false.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// All.
-    pub looks: usize,
-    /// Those at processes that ended by themselves later.
-    pub ended: usize,
-    /// Which of these were called hung, and with which words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub false_ones: Vec<String>,
-    /// Those at processes of a proved deadlock.
-    pub hangs: usize,
-    /// How many of these were called hung.
-    pub named: usize,
-}
-
-impl Tally {
-    /// That of both.
-    #[must_use]
-    pub fn with(mut self, other: Tally) -> Tally {
-        self.false_ones.extend(other.false_ones);
-        Tally {
-            looks: self.looks + other.looks,
-            ended: self.ended + other.ended,
-            false_ones: self.false_ones,
-            hangs: self.hangs + other.hangs,
-            named: self.named + other.named,
-        }
-    }
-
-    /// The tally as lines of text; those of false looks begin with `false: `.
-    pub fn lines(&self) -> Vec<String> {
-        let Tally { looks, ended, false_ones, hangs, named } = self;
-        let first = format!(
-            "looks: {looks}; of processes that ended by themselves {ended}, {} of them called hung; of proved hangs {hangs}, \
-             {named} called so",
-            false_ones.len()
-        );
-        std::iter::once(first).chain(false_ones.iter().map(|said| format!("false: {said}"))).collect()
     }
 }
 

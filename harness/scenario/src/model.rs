@@ -43,6 +43,11 @@ pub struct Scenario {
     /// `args` or `env`, and reaches it at `http://127.0.0.1:4099/mcp`.
     #[serde(default)]
     pub tool_server: Option<ToolServer>,
+    /// A hook of the session's start: what it does, step by step. The file of a real release says how it is configured
+    /// (`[recipe.hook]`); no fake runs it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub hook: Vec<Step>,
     /// What goes wrong.
     #[serde(default)]
     #[schemars(length(max = crate::limits::FAULTS))]

@@ -52,6 +52,11 @@ pub(crate) struct Impossible {
     pub(crate) help: Option<String>,
 }
 
+/// Whether it is for real releases alone.
+fn is_live(scenario: &Scenario) -> bool {
+    scenario.stages.as_ref().is_some_and(|stages| stages.only == [Stage::Live])
+}
+
 /// Whether its agent can play all that a scenario asks of it.
 pub fn is_playable(scenario: &Scenario) -> bool {
     impossible(scenario).is_empty()
@@ -83,6 +88,7 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     if let Some(server) = &scenario.tool_server {
         seen.tool_server(server, scenario);
     }
+    seen.hook(scenario);
     for (i, fault) in scenario.faults.iter().enumerate() {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
     }
@@ -346,9 +352,16 @@ impl Look {
         }
     }
 
+    fn hook(&mut self, scenario: &Scenario) {
+        if !scenario.hook.is_empty() && !is_live(scenario) {
+            let help = "for a real release: `stages = { only = [\"live\"], … }`; of Claude Code's fake, by `args = [\"--settings\", …]`";
+            self.no("hook".to_owned(), "no fake runs the hook of another's file", Some(help));
+        }
+        self.steps(&scenario.hook, "hook");
+    }
+
     fn tool_server(&mut self, server: &ToolServer, scenario: &Scenario) {
-        let is_live = scenario.stages.as_ref().is_some_and(|stages| stages.only == [Stage::Live]);
-        if scenario.agent.kind() != &agents::CLAUDE && !is_live {
+        if scenario.agent.kind() != &agents::CLAUDE && !is_live(scenario) {
             let help = "`agent = { claude = { … } }`; for a real release of another agent, `stages = { only = [\"live\"], … }`";
             self.no("tool-server".to_owned(), "of the fakes, Claude Code's alone uses a tool server", Some(help));
         }

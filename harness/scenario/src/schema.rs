@@ -25,11 +25,12 @@ pub struct Vary {
 }
 
 /// Top-level keys that a control arm may change: those that decide how the run goes. The others say what it means.
-pub const CONTROL_KEYS: [&str; 14] = [
+pub const CONTROL_KEYS: [&str; 15] = [
     "agent",
     "terminals",
     "turns",
     "tool-server",
+    "hook",
     "faults",
     "people",
     "editor",
@@ -43,7 +44,7 @@ pub const CONTROL_KEYS: [&str; 14] = [
 ];
 
 /// Top-level keys that a variant may set.
-pub const SET_KEYS: [&str; 19] = [
+pub const SET_KEYS: [&str; 20] = [
     "title",
     "about",
     "mechanism",
@@ -52,6 +53,7 @@ pub const SET_KEYS: [&str; 19] = [
     "terminals",
     "turns",
     "tool-server",
+    "hook",
     "faults",
     "people",
     "editor",

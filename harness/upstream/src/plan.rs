@@ -9,7 +9,7 @@ use crate::error::UpstreamError;
 use rehang_agents::{CannotRun, Recipe};
 use rehang_runner::corpus::{default_folder, files, read, shipped};
 use rehang_scenario::text::suggest_part;
-use rehang_scenario::{Scenario, Terminal, load};
+use rehang_scenario::{Scenario, Terminal, Transport, load};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,6 +145,9 @@ fn of(scenario: &Scenario, recipe: Option<&Recipe>) -> String {
         if scenario.agent.is_prompted() {
             recipe.forms.values_mut().for_each(|form| form.bare = None);
         }
+        let starts_server = scenario.tool_server.as_ref().is_some_and(|server| server.over == Transport::Stdio);
+        recipe.server = recipe.server.filter(|_| starts_server);
+        recipe.hook = recipe.hook.filter(|_| !scenario.hook.is_empty());
         recipe
     });
     let text = serde_json::to_string(&(scenario, recipe)).unwrap_or_default();

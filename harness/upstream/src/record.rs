@@ -88,7 +88,7 @@ fn commands_left(report: &Report) -> Vec<String> {
 
 /// The response of the script that a main request of the agent asks for, if this line of the model server is one; and what
 /// the agent says there in its user's name.
-fn asked(line: &str) -> Option<(Value, Value)> {
+pub(crate) fn asked(line: &str) -> Option<(Value, Value)> {
     let mut line: Value = serde_json::from_str(line).ok()?;
     let (path, prompt) = (line["request"]["path"].take(), line["request"]["prompt"].take());
     path.is_string().then_some((path, prompt))

@@ -3,10 +3,11 @@
 //! Invariant: a run that is killed at any instant leaves a file that the next run goes on with; at most the row that
 //! was being written is lost.
 
-use super::row::{Key, Row};
+use super::row::Row;
+use rehang_compat::Compat;
+pub use rehang_compat::Rows;
 use rehang_scenario::problem::in_one_line;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -17,9 +18,6 @@ const BEGIN: &str = "{\"agent\":\"";
 
 /// The most bytes of a results file that are read.
 const FILE_BYTES: u64 = 256 << 20;
-
-/// Rows by cell; of several rows of a cell, the last.
-pub type Rows = BTreeMap<Key, Row>;
 
 /// A results file that is written to.
 #[derive(Debug)]
@@ -37,12 +35,16 @@ pub fn read(path: &Path) -> io::Result<Rows> {
     Ok(of_file(path, &mut File::open(path)?)?.0)
 }
 
-/// Reads the text of a results file, as [`read`] does.
+/// Reads the rows to compare with: those of a `compat.json`, if the file's name ends in `.json`, else of a results file.
 ///
 /// # Errors
-/// A whole line that is not a row; `name` says which text it is of.
-pub fn parse(name: &Path, text: &str) -> io::Result<Rows> {
-    Ok(rows(name, text.as_bytes())?.0)
+/// As [`read`]; a `.json` file that is not in the format of `compat.json`.
+pub fn baseline(path: &Path) -> io::Result<Rows> {
+    if path.extension().is_none_or(|extension| extension != "json") {
+        return read(path);
+    }
+    let bad = |error| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()));
+    Ok(Compat::read(&std::fs::read_to_string(path)?).map_err(bad)?.by_cell())
 }
 
 fn bad(path: &Path, line: usize, why: &str) -> io::Error {
@@ -130,6 +132,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
+    use super::super::row::Key;
     use super::*;
 
     fn row(version: &str) -> Row {

@@ -1,232 +1,111 @@
-//! What came of one cell of real releases, as it is kept and compared.
+//! The row of a report: what came of one cell of a real release, as it is kept and compared.
 //!
 //! Invariant: a row is either something seen (an outcome with its evidence) or a reason why nothing could be.
 
-use rehang_live::{Exit, Line, Outcome, Report, Via, Virtual, VirtualTime};
+pub use rehang_compat::{Key, Row, Verdict};
+
+use rehang_live::{Evidence, Exit, Line, Outcome, Report, Via, Virtual};
 use rehang_model_server::BEYOND_SCRIPT;
 use rehang_scenario::{OutcomeKind, Span};
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// A row of a results file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// The agent.
-    pub agent: String,
-    /// Its release.
-    pub version: String,
-    /// The scenario, with its variant in brackets.
-    pub scenario: String,
-    /// The terminal.
-    pub terminal: String,
-    /// How it ended; `None` if it could not run.
-    pub outcome: Option<OutcomeKind>,
-    /// The cause of a stop, the reason of a failure, what a hang is blocked on; what it is blocked on if it has no end; why
-    /// it is undecided; why it could not run.
-    pub detail: String,
-    /// How the outcome is known: `exited`, `settled`, `observed(10s)`, `deadline`; in virtual time `proved`, `horizon(24h)`,
-    /// `undecided`.
-    pub evidence: String,
-    /// The agent's exit code; `-N` for signal N; `None` if it was alive at the end.
-    pub exit: Option<i32>,
-    /// From the first main model request to the end or the verdict, in milliseconds.
-    pub ms: u64,
-    /// From the start to the first main model request, in milliseconds.
-    pub startup_ms: Option<u64>,
-    /// What the agent told its model.
-    pub told: Vec<String>,
-    /// Asks that were open at the verdict.
-    pub asks: Vec<String>,
-    /// Where its threads waited at the verdict, most telling first.
-    pub waits: Vec<String>,
-    /// Whether it loops: it took CPU time all the while, or asked its model without end.
-    pub hot_loop: bool,
-    /// What was wrong with the cell, or with what the agent sent.
-    pub problems: Vec<String>,
-    /// Network links of the agent's namespace.
-    pub links: Vec<String>,
-    /// How many runs it took to be sure; 1 if only one was asked for.
-    pub runs: usize,
-    /// Runs differ: the verdicts with their counts, most frequent first. The rest of the row is of a most frequent one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub flaky: Vec<String>,
-    /// What `rehang why` said of each run that hung, if it was asked: `hung question-open Q1 (certain): …`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<String>,
-    /// What `rehang supervise` told, if the release ran under it: its acts and its end, in the form of its events.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub supervised: Vec<serde_json::Value>,
-    /// If it ran in virtual time: how long that was, and what is known of its end. All times of the row are virtual then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub virtual_time: Option<VirtualTime>,
-    /// The day, UTC.
-    pub day: String,
-    /// The command that shows it again.
-    pub command: String,
-    /// A hash of the scenario and the recipe: a changed one runs again.
-    pub of: String,
-}
-
-/// What two cells are compared by.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Verdict {
-    /// The outcome; `None` if it could not run.
-    pub outcome: Option<OutcomeKind>,
-    /// Of a hang, or of what has no end: what it is blocked on.
-    pub blocked_on: String,
-}
 
 /// The most bytes that are kept of a text that an agent tells its model.
 const TOLD_BYTES: usize = 300;
 /// The most texts, and the most waits, that are kept.
 const KEPT: usize = 8;
+/// The most requests whose times are kept.
+const ASKED: usize = 16;
 
-impl Row {
-    /// A row without an outcome, for a cell that could not run.
-    pub fn unrun(key: &Key, of: &str, why: String) -> Row {
-        Row {
-            agent: key.agent.clone(),
-            version: key.version.clone(),
-            scenario: key.scenario.clone(),
-            terminal: key.terminal.clone(),
-            outcome: None,
-            detail: why,
-            evidence: String::new(),
-            exit: None,
-            ms: 0,
-            startup_ms: None,
-            told: Vec::new(),
-            asks: Vec::new(),
-            waits: Vec::new(),
-            hot_loop: false,
-            problems: Vec::new(),
-            links: Vec::new(),
-            runs: 0,
-            flaky: Vec::new(),
-            why: Vec::new(),
-            supervised: Vec::new(),
-            virtual_time: None,
-            day: super::day::today(),
-            command: key.command(),
-            of: of.to_owned(),
-        }
+/// A row of today without an outcome, for a cell that could not run.
+pub fn unrun(key: &Key, of: &str, why: String) -> Row {
+    Row { day: super::day::today(), ..Row::unrun(key, of, why) }
+}
+
+/// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
+/// no outcome; nor has one that went on beyond the script's end and completed there.
+pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
+    let kind = report.outcome.kind();
+    if report.requests.main == 0 && !kind.is_hang() && kind != OutcomeKind::Undecided {
+        let (supervised, virtual_time) = (supervised(report), report.virtual_time.clone());
+        return Row { ms: report.ms, supervised, virtual_time, ..unrun(key, of, clip(&never_asked(report))) };
     }
-
-    /// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
-    /// no outcome; nor has one that went on beyond the script's end and completed there.
-    pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
-        let kind = report.outcome.kind();
-        if report.requests.main == 0 && !kind.is_hang() && kind != OutcomeKind::Undecided {
-            let (supervised, virtual_time) = (supervised(report), report.virtual_time.clone());
-            return Row { ms: report.ms, supervised, virtual_time, ..Row::unrun(key, of, clip(&never_asked(report))) };
-        }
-        if let Some(problem) = report.problems.iter().find(|problem| problem.contains(BEYOND_SCRIPT))
-            && report.outcome == Outcome::Completed
-        {
-            let problem = problem.split_once(": ").map_or(problem.as_str(), |(_, problem)| problem);
-            let why = format!("its end is no part of the scenario: {problem}");
-            let virtual_time = report.virtual_time.clone();
-            return Row { ms: report.ms, virtual_time, ..Row::unrun(key, of, clip(&why)) };
-        }
-        let exit = report.exit.map(|exit| match exit {
-            Exit::Code(code) => code,
-            Exit::Signal(signal) => -signal,
-        });
-        // whoever hangs before its first request has mostly said why
-        let said = last_said(report).filter(|_| report.requests.main == 0).map(|said| format!("it last said: {said}"));
-        let problems = report.problems.iter().take(KEPT).chain(&said).map(|problem| clip(problem)).collect();
-        let asks = report.asks.iter().map(|ask| clip(&format!("{}: {} ({})", ask.kind, ask.about, ask.known_by)));
-        Row {
-            outcome: Some(kind),
-            detail: clip(report.outcome.detail()),
-            evidence: report.evidence.to_string(),
-            exit,
-            ms: report.ms,
-            startup_ms: report.startup_ms,
-            told: report.told.iter().take(KEPT).map(|told| clip(told)).collect(),
-            asks: asks.take(KEPT).collect(),
-            waits: waits(report),
-            hot_loop: report.hot_loop,
-            problems,
-            links: report.links.clone(),
-            supervised: supervised(report),
-            virtual_time: report.virtual_time.clone(),
-            runs: 1,
-            ..Row::unrun(key, of, String::new())
-        }
+    if let Some(problem) = report.problems.iter().find(|problem| problem.contains(BEYOND_SCRIPT))
+        && report.outcome == Outcome::Completed
+    {
+        let problem = problem.split_once(": ").map_or(problem.as_str(), |(_, problem)| problem);
+        let why = format!("its end is no part of the scenario: {problem}");
+        let (asked, virtual_time) = (asked(report), report.virtual_time.clone());
+        let startup_ms = report.startup_ms;
+        return Row { ms: report.ms, startup_ms, asked, virtual_time, ..unrun(key, of, clip(&why)) };
     }
-
-    /// The same row, with the command that shows it again on its clock: on the wall clock without `settings`.
-    #[must_use]
-    pub fn on_clock(self, settings: Option<&Virtual>) -> Row {
-        let Some(settings) = settings else {
-            return Row { command: format!("{} --clock wall", self.command), ..self };
-        };
-        let mut command = self.command.clone();
-        let span = |span: Duration| Span::ms(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
-        let until = Some(settings.until).filter(|until| *until != rehang_live::HORIZON);
-        let spans = [("until", until), ("skip-tickers", settings.skip_tickers)];
-        for (name, of) in spans.into_iter().filter_map(|(name, of)| Some((name, of?))) {
-            command.push_str(&format!(" --{name} {}", span(of)));
-        }
-        if let Some(seed) = settings.seed {
-            command.push_str(&format!(" --seed {seed}"));
-        }
-        Row { command, ..self }
-    }
-
-    /// The cell's name.
-    pub fn key(&self) -> Key {
-        Key {
-            agent: self.agent.clone(),
-            version: self.version.clone(),
-            scenario: self.scenario.clone(),
-            terminal: self.terminal.clone(),
-        }
-    }
-
-    /// What it is compared by.
-    pub fn verdict(&self) -> Verdict {
-        let blocked_on = if self.is_hang() { self.detail.clone() } else { String::new() };
-        Verdict { outcome: self.outcome, blocked_on }
-    }
-
-    /// Whether the agent would not have ended by itself, as far as is known.
-    pub fn is_hang(&self) -> bool {
-        self.outcome.is_some_and(OutcomeKind::is_hang)
+    let exit = report.exit.map(|exit| match exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => -signal,
+    });
+    // whoever hangs before its first request has mostly said why
+    let said = last_said(report).filter(|_| report.requests.main == 0).map(|said| format!("it last said: {said}"));
+    let problems = report.problems.iter().take(KEPT).chain(&said).map(|problem| clip(problem)).collect();
+    let asks = report.asks.iter().map(|ask| clip(&format!("{}: {} ({})", ask.kind, ask.about, ask.known_by)));
+    Row {
+        outcome: Some(kind),
+        detail: clip(report.outcome.detail()),
+        evidence: known(report.evidence),
+        exit,
+        ms: report.ms,
+        startup_ms: report.startup_ms,
+        asked: asked(report),
+        told: report.told.iter().take(KEPT).map(|told| clip(told)).collect(),
+        asks: asks.take(KEPT).collect(),
+        waits: waits(report),
+        hot_loop: report.hot_loop,
+        problems,
+        links: report.links.clone(),
+        supervised: supervised(report),
+        virtual_time: report.virtual_time.clone(),
+        runs: 1,
+        ..unrun(key, of, String::new())
     }
 }
 
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.outcome, self.blocked_on.as_str()) {
-            (None, _) => f.write_str("cannot run"),
-            (Some(outcome), "") => f.write_str(outcome.word()),
-            (Some(outcome), blocked) => write!(f, "{outcome} ({blocked})"),
-        }
+/// The same row, with the command that shows it again on its clock: on the wall clock without `settings`.
+#[must_use]
+pub fn on_clock(row: Row, settings: Option<&Virtual>) -> Row {
+    let Some(settings) = settings else {
+        return Row { command: format!("{} --clock wall", row.command), ..row };
+    };
+    let mut command = row.command.clone();
+    let span = |span: Duration| Span::ms(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    let until = Some(settings.until).filter(|until| *until != rehang_live::HORIZON);
+    let spans = [("until", until), ("skip-tickers", settings.skip_tickers)];
+    for (name, of) in spans.into_iter().filter_map(|(name, of)| Some((name, of?))) {
+        command.push_str(&format!(" --{name} {}", span(of)));
+    }
+    if let Some(seed) = settings.seed {
+        command.push_str(&format!(" --seed {seed}"));
+    }
+    Row { command, ..row }
+}
+
+fn known(evidence: Evidence) -> rehang_compat::Evidence {
+    use rehang_compat::Evidence as Known;
+    match evidence {
+        Evidence::Exited => Known::Exited,
+        Evidence::Settled => Known::Settled,
+        Evidence::Observed { window_ms } => Known::Observed(Span::ms(window_ms)),
+        Evidence::Repeats { requests } => Known::Repeats(requests),
+        Evidence::Deadline { .. } => Known::Deadline,
+        Evidence::Proved => Known::Proved,
+        Evidence::Horizon { until_ms } => Known::Horizon(Span::ms(until_ms)),
+        Evidence::Undecided => Known::Undecided,
     }
 }
 
-/// The name of a cell.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// The agent.
-    pub agent: String,
-    /// Its release.
-    pub version: String,
-    /// The scenario.
-    pub scenario: String,
-    /// The terminal.
-    pub terminal: String,
-}
-
-impl Key {
-    /// The command that runs it.
-    pub fn command(&self) -> String {
-        let Key { agent, version, scenario, terminal } = self;
-        let quote = if scenario.contains(['[', ' ']) { "'" } else { "" };
-        format!("rehang upstream {agent}@{version} {quote}{scenario}{quote} --terminal {terminal}")
-    }
+/// When each main request came, after the first of them.
+fn asked(report: &Report) -> Vec<u64> {
+    let model = report.lines.iter().filter(|line| line.via == Via::Model);
+    let main = model.filter(|line| super::record::asked(&line.text).is_some());
+    let first = report.startup_ms.unwrap_or_default();
+    main.map(|line| line.ms.saturating_sub(first)).take(ASKED).collect()
 }
 
 fn never_asked(report: &Report) -> String {
@@ -294,12 +173,12 @@ fn clip(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_live::{Evidence, Requests};
+    use rehang_live::Requests;
 
     fn seen(outcome: Outcome, problem: &str) -> Row {
         let name = |text: &str| text.to_owned();
         let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name("text"), terminal: name("null") };
-        Row::seen(&key, "of", &report(outcome, problem))
+        super::seen(&key, "of", &report(outcome, problem))
     }
 
     fn report(outcome: Outcome, problem: &str) -> Report {
@@ -331,7 +210,7 @@ mod tests {
         let said = |via, text: &str| Line { ms: 1, via, text: name(text) };
         let mut report = report(Outcome::Hung { blocked_on: name("start") }, "not one request came");
         report.lines = vec![said(Via::Stderr, "No module named 'mcp'"), said(Via::Stdout, "waiting")];
-        let problems = |report: &Report| Row::seen(&key, "of", report).problems;
+        let problems = |report: &Report| super::seen(&key, "of", report).problems;
         assert_eq!(problems(&report), ["not one request came"], "what it says after a request is no reason");
         report.requests.main = 0;
         assert_eq!(problems(&report), ["not one request came", "it last said: No module named 'mcp'"]);
@@ -355,10 +234,10 @@ mod tests {
             seed: None,
             looks: None,
         };
-        let command = |settings: &Virtual| row.clone().on_clock(Some(settings)).command;
+        let command = |settings: &Virtual| on_clock(row.clone(), Some(settings)).command;
         let whole = "rehang upstream mine@1.0.0 text --terminal null";
         assert_eq!(command(&plain), whole);
-        assert_eq!(row.clone().on_clock(None).command, format!("{whole} --clock wall"));
+        assert_eq!(on_clock(row.clone(), None).command, format!("{whole} --clock wall"));
         let skip_tickers = Some(Duration::from_secs(10));
         let other = Virtual { until: Duration::from_secs(360), skip_tickers, seed: Some(1), ..plain };
         assert_eq!(command(&other), format!("{whole} --until 6m --skip-tickers 10s --seed 1"));
@@ -371,7 +250,7 @@ mod tests {
         for outcome in [Outcome::NoEnd { blocked_on: name("stdin") }, Outcome::Undecided { why: name("no proof") }] {
             let mut report = report(outcome, "");
             report.requests.main = 0;
-            assert!(Row::seen(&key, "of", &report).outcome.is_some());
+            assert!(super::seen(&key, "of", &report).outcome.is_some());
         }
     }
 

@@ -7,7 +7,7 @@ use super::bisect::{Sure, sure};
 use super::memory::Gate;
 use super::plan::Cell;
 use super::record;
-use super::row::{Row, Verdict};
+use super::row::{Row, Verdict, on_clock, seen, unrun};
 use rehang_agents::{Progress, Store, StoreError};
 use rehang_live::{LiveError, Report, Virtual};
 use rehang_stage::threads::side_by_side;
@@ -90,16 +90,16 @@ impl Runner {
     /// # Errors
     /// It could not be run, because of the machine or an internal error.
     pub fn cell(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
-        self.run_until_sure(cell, gate, progress).map(|row| row.on_clock(self.in_virtual_time.as_ref()))
+        self.run_until_sure(cell, gate, progress).map(|row| on_clock(row, self.in_virtual_time.as_ref()))
     }
 
     fn run_until_sure(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
         let recipe = match &cell.recipe {
             Ok(recipe) => recipe,
-            Err(why) => return Ok(Row::unrun(&cell.key, &cell.of, why.to_string())),
+            Err(why) => return Ok(unrun(&cell.key, &cell.of, why.to_string())),
         };
         if let Some(why) = rehang_live::cell::cannot(&cell.scenario, recipe, cell.terminal) {
-            return Ok(Row::unrun(&cell.key, &cell.of, why));
+            return Ok(unrun(&cell.key, &cell.of, why));
         }
         let installed = match self.store.install(recipe, progress) {
             Ok(installed) => installed,
@@ -109,7 +109,7 @@ impl Runner {
                 | StoreError::NoDependency { .. }
                 | StoreError::OtherPython { .. }),
             ) => {
-                return Ok(Row::unrun(&cell.key, &cell.of, error.to_string()));
+                return Ok(unrun(&cell.key, &cell.of, error.to_string()));
             }
             Err(error) => return Err(Stop::Machine(error.to_string())),
         };
@@ -145,9 +145,9 @@ impl Runner {
             match report {
                 Ok(report) => {
                     self.keep(cell, &report).map_err(|error| Stop::Machine(format!("the recording: {error}")))?;
-                    rows.push(Row { why, ..Row::seen(&cell.key, &cell.of, &report) });
+                    rows.push(Row { why, ..seen(&cell.key, &cell.of, &report) });
                 }
-                Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
+                Err(LiveError::Cannot(why)) => return Ok(unrun(&cell.key, &cell.of, why)),
                 Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),
                 Err(error) => return Err(Stop::Fault(format!("{}: {error}", cell.key.command()))),
             }
@@ -181,11 +181,21 @@ impl Runner {
 
 /// The last row of the most frequent verdict, with how many runs there were and how they differ.
 fn last(rows: Vec<Row>, counts: Vec<(Verdict, usize)>) -> Result<Row, Stop> {
-    let runs = rows.len();
+    let (runs, spread_ms) = (rows.len(), spread(&rows));
     let why = rows.iter().flat_map(|row| row.why.clone()).collect();
     let most = counts.first().map(|(verdict, _)| verdict.clone());
     let fits = |row: &Row| most.as_ref().is_none_or(|most| row.verdict() == *most);
     let row = rows.into_iter().rev().find(fits).ok_or_else(|| Stop::Fault("a verdict without a run".to_owned()))?;
     let flaky = counts.iter().map(|(verdict, count)| format!("{verdict} {count} of {runs}")).collect();
-    Ok(Row { runs, flaky, why, ..row })
+    Ok(Row { runs, spread_ms, flaky, why, ..row })
+}
+
+/// By how much the times of runs differ at most; `None` if there is nothing to compare.
+fn spread(rows: &[Row]) -> Option<u64> {
+    let times = |row: &Row| [row.startup_ms.unwrap_or_default(), row.ms].into_iter().chain(row.asked.clone()).collect();
+    let (first, rest) = rows.split_first()?;
+    let (first, rest): (Vec<u64>, Vec<Vec<u64>>) = (times(first), rest.iter().map(times).collect());
+    let apart = |of: &Vec<u64>| first.iter().zip(of).map(|(a, b)| a.abs_diff(*b)).max();
+    let is_alike = !rest.is_empty() && rest.iter().all(|of| of.len() == first.len());
+    is_alike.then(|| rest.iter().filter_map(apart).max()).flatten()
 }

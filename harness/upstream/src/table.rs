@@ -7,6 +7,7 @@
 use super::results::Rows;
 use super::row::{Key, Row};
 use rehang_agents::Version;
+use rehang_compat::Evidence;
 use rehang_scenario::OutcomeKind;
 use rehang_scenario::problem::in_one_line;
 use rehang_scenario::text::{counted, duration};
@@ -16,9 +17,9 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Which release hangs where
 
-Real releases from npm and PyPI, each in a sandbox without a network, against a scripted model. Made by
-`rehang upstream --results UPSTREAM.ndjson --table UPSTREAM.md`; the results file holds the whole rows: what the agent told its
-model, the open asks, where its threads waited, the day. Do not edit by hand.
+Real releases from npm and PyPI, each in a sandbox without a network, against a scripted model. Do not edit by hand: the table is
+made of a results file, or of `compat.json`, which hold the whole rows: what the agent told its model, the open asks, where its
+threads waited, the day.
 
 How to read a cell: the outcome, what a hang is blocked on, the time from the first model request to the end or the verdict, and
 the exit code if the agent ended by itself with another code than 0. Times are virtual.
@@ -137,9 +138,9 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
         other => other.word().to_owned(),
     };
     let _ = write!(text, " {}", duration(row.ms));
-    match row.evidence.as_str() {
-        "deadline" => text.push_str(" *d*"),
-        "proved" => text.push_str(" *p*"),
+    match row.evidence {
+        Evidence::Deadline => text.push_str(" *d*"),
+        Evidence::Proved => text.push_str(" *p*"),
         _ => {}
     }
     if is_of_wall_clock(row) {
@@ -170,6 +171,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rehang_scenario::Span;
 
     fn row(version: &str, outcome: Option<OutcomeKind>, detail: &str) -> Row {
         let key = Key {
@@ -194,7 +196,7 @@ mod tests {
             row("1.10.0", Some(OutcomeKind::Completed), ""),
             row("1.2.27", Some(OutcomeKind::Hung), "question"),
             row("1.1.0", None, "it has no | server"),
-            Row { evidence: "deadline".to_owned(), ..row("1.2.28", Some(OutcomeKind::Hung), "question") },
+            Row { evidence: Evidence::Deadline, ..row("1.2.28", Some(OutcomeKind::Hung), "question") },
             Row { problems: vec!["request 2: no `question`".into(), "request 3: no `question`".into()], ..odd },
         ]
         .map(|row| (row.key(), row))
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_wall_clock_has_a_legend_if_it_was_used() {
-        let virtual_time = rehang_live::VirtualTime {
+        let virtual_time = rehang_compat::VirtualTime {
             seconds: 86_400.0,
             real_seconds: 1.0,
             jumps: 7,
@@ -227,12 +229,15 @@ mod tests {
             notes: Vec::new(),
             looks: None,
         };
-        let of = |version, outcome, evidence: &str| Row {
-            evidence: evidence.to_owned(),
+        let of = |version, outcome, evidence| Row {
+            evidence,
             virtual_time: Some(virtual_time.clone()),
             ..row(version, Some(outcome), "question")
         };
-        let rows = [of("1.0.0", OutcomeKind::Hung, "proved"), of("1.1.0", OutcomeKind::NoEnd, "horizon(24h)")];
+        let rows = [
+            of("1.0.0", OutcomeKind::Hung, Evidence::Proved),
+            of("1.1.0", OutcomeKind::NoEnd, Evidence::Horizon(Span::hours(24))),
+        ];
         let text = markdown(&rows.map(|row| (row.key(), row)).into());
         assert!(text.contains("| **hung** question 10s *p* | **no end** question 10s |"), "{text}");
         assert!(!text.contains("on the wall clock"));

@@ -6,6 +6,7 @@ use super::{Code, CommandError};
 use crate::on_record;
 use clap::Args;
 use rehang_agents::Source;
+use rehang_compat::Limit;
 use rehang_scenario::text::counted;
 use rehang_upstream::agents;
 use rehang_upstream::error::UpstreamError;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
   rehang agents                       who there is
   rehang agents opencode              its releases, those that are installed (*) or cannot run (-), and what hangs them
   rehang agents 'codex@>=0.100'       some of them
+  rehang agents codex --limits        how long its releases wait for a model, a tool, a question, as measured
   rehang agents --schema              the JSON Schema of agents' files")]
 pub struct Agents {
     /// An agent, or `AGENT@RANGE`.
@@ -29,6 +31,9 @@ pub struct Agents {
     /// Print the JSON Schema of agents' files.
     #[arg(long, conflicts_with = "agent")]
     pub schema: bool,
+    /// How long releases wait, as far as that was measured: of the agent, or of `AGENT@VERSION`, or of all.
+    #[arg(long, conflicts_with_all = ["schema", "agents"])]
+    pub limits: bool,
     /// A folder with agents of your own.
     #[arg(long, value_name = "DIR")]
     pub agents: Option<PathBuf>,
@@ -45,6 +50,12 @@ impl Agents {
             return Ok(Code::Expected);
         }
         let all = agents::all(self.agents.as_deref())?;
+        if self.limits {
+            if let Some(word) = &self.agent {
+                agents::named(&all, word.split('@').next().unwrap_or(word))?;
+            }
+            return self.print_limits(out);
+        }
         let Some(word) = &self.agent else {
             for agent in &all {
                 let (registry, package) = match &agent.file.source {
@@ -90,6 +101,36 @@ impl Agents {
                     n => format!("hangs in {}: {}", counted(n, "scenario"), hangs.join(", ")),
                 };
                 writeln!(out, "{mark} {name}@{version}  {}", cannot.unwrap_or(known))?;
+            }
+        }
+        Ok(Code::Expected)
+    }
+
+    /// The limits on record, a line each.
+    fn print_limits(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let compat = on_record::compat();
+        let is_wanted = |agent: &str, version: &str| match self.agent.as_deref() {
+            None => true,
+            Some(word) => word == agent || word.split_once('@') == Some((agent, version)),
+        };
+        let wanted: Vec<_> =
+            compat.measured().into_iter().filter(|(agent, version)| is_wanted(agent, version)).collect();
+        if let (true, Some(word)) = (wanted.is_empty(), &self.agent) {
+            let known: Vec<String> =
+                compat.measured().iter().map(|(agent, version)| format!("{agent}@{version}")).collect();
+            let why = format!("no limits of `{word}` are on record; there are those of {}", known.join(", "));
+            return Err(CommandError::Usage(why));
+        }
+        for (agent, version) in wanted {
+            for Limit { kind, found, row } in compat.limits(agent, version) {
+                let command = row.map(|row| row.command.as_str());
+                if self.json {
+                    let (limit, found) = (kind.title(), found.to_string());
+                    let line = json!({ "agent": agent, "version": version, "limit": limit, "found": found, "command": command });
+                    writeln!(out, "{line}")?;
+                } else {
+                    writeln!(out, "{agent}@{version}  {:10}  {found}", kind.title())?;
+                }
             }
         }
         Ok(Code::Expected)

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a hang counts if its proof was made here and now, by playing the scenario without a strategy on the simulated
 //! kernel; a scenario that runs only in lockstep is counted as a scenario, and its hang is not. A release counts if one of its
-//! cells in `UPSTREAM.ndjson` hung in a scenario of the mechanism.
+//! cells in `compat.json` hung in a scenario of the mechanism.
 
 use crate::on_record;
 use rehang_judge::verdict::Outcome;

@@ -12,7 +12,7 @@ use crate::report::Format;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_agents::{Progress, Version};
-use rehang_oracle::Tally;
+use rehang_compat::Tally;
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
 use rehang_scenario::text::{suggest, unknown};
@@ -44,9 +44,9 @@ use std::time::Duration;
   rehang upstream opencode@1.2.27 opencode@1.3.0 question      does it hang here, and there?
   rehang upstream 'opencode@>=1.2, <1.4' --terminal null       all scenarios, a range of releases
   rehang upstream claude --since 2.1.300 text --jobs 4
-  rehang upstream opencode@latest --baseline UPSTREAM.ndjson   exits 1 if the newest release is worse than the one before
+  rehang upstream opencode@latest --baseline compat.json       exits 1 if the newest release is worse than the one before
   rehang upstream codex@latest --results codex.ndjson          a stopped run goes on
-  rehang upstream --results UPSTREAM.ndjson --table UPSTREAM.md")]
+  rehang upstream --results codex.ndjson --table codex.md")]
 pub struct Upstream {
     /// Releases and scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
@@ -73,8 +73,8 @@ pub struct Upstream {
     /// In virtual time: look N times at each process as `rehang why` does, and report the false looks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub looks: Option<u32>,
-    /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is compared
-    /// with the newest older one that it has.
+    /// A compat.json or an earlier results file; what got worse since makes the exit code 1. A release that it does not have
+    /// is compared with the newest older one that it has.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Keep each row in this file as soon as its cell has ended; cells that it has already are not run again.
@@ -157,7 +157,7 @@ impl Upstream {
         }
         // before a registry is asked
         let (rehang, fakes) = (own_binary()?, fakes()?);
-        let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
+        let before = self.baseline.as_ref().map(|path| results::baseline(path)).transpose().map_err(usage)?;
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         let store = agents::store()?;
         let mut cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &self.terminal);

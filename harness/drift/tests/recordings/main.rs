@@ -7,6 +7,7 @@ mod codex_app_server_golden;
 mod codex_golden;
 mod gemini_golden;
 mod golden;
+mod limits;
 mod opencode;
 mod opencode_acp_golden;
 mod opencode_golden;

@@ -1,4 +1,4 @@
-//! What hangs a release of Codex or Gemini CLI hangs its fake, and what does not, does not: each row of `UPSTREAM.ndjson` of a
+//! What hangs a release of Codex or Gemini CLI hangs its fake, and what does not, does not: each row of `compat.json` of a
 //! release that is played, beside the fake in the same scenario.
 //!
 //! What is compared: whether the run ends by itself, with which exit code, and whether it says that it failed; of a row in
@@ -6,14 +6,15 @@
 //! the instant of the row's verdict, since on the wall clock a release may go on after it. Invariant: every release that is played has rows of each scenario of [`SCENARIOS`]; other rows
 //! that a release has are compared as well.
 
+use rehang_compat::{Compat, LimitKind, Row};
 use rehang_drift::session::Session;
 use rehang_os::kernel::Kernel;
 use rehang_os::os::Exit;
 use rehang_scenario::agents::{AgentKind, CODEX, GEMINI};
-use rehang_scenario::{Terminal, VTime};
-use serde_json::Value;
+use rehang_scenario::{OutcomeKind, Terminal, VTime};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// What the rows are of: nothing wrong, then stdin, approvals and questions, the model, tools. The terminals have pipes.
 const SCENARIOS: [&str; 22] = [
@@ -40,6 +41,12 @@ const SCENARIOS: [&str; 22] = [
     "connect-retries",
     "ends-with-a-question",
 ];
+
+/// What real releases did.
+static COMPAT: LazyLock<Compat> = LazyLock::new(|| {
+    let text = std::fs::read_to_string(repository().join("compat.json")).expect("the rows");
+    Compat::read(&text).expect("they are in the format")
+});
 
 /// What a release says of a command if its parser was not loaded in time, which is chance (0.11.3 of Gemini CLI).
 const REFUSED_BY_CHANCE: &str = "could not be parsed safely";
@@ -70,9 +77,9 @@ fn what_hangs_a_release_hangs_its_fake() {
             for scenario in SCENARIOS.into_iter().map(str::to_owned).chain(more) {
                 let scenario = scenario.as_str();
                 let row = row(kind, version, scenario).unwrap_or_else(|| panic!("{} {version} {scenario}", kind.word));
-                let release = of_release(&row);
-                let (fake, is_same) = of_fake(kind, version, scenario, &row);
-                let by_chance = row["told"].to_string().contains(REFUSED_BY_CHANCE);
+                let release = of_release(row);
+                let (fake, is_same) = of_fake(kind, version, scenario, row);
+                let by_chance = row.told.iter().any(|told| told.contains(REFUSED_BY_CHANCE));
                 let known = KNOWN.iter().any(|known| (known.0, known.1, known.2) == (kind.word, version, scenario));
                 let mark = match (is_same, by_chance || known) {
                     (true, _) => "=",
@@ -102,8 +109,8 @@ fn another_releases_row_is_noticed() {
         (&GEMINI, "0.29.0", "0.61.0", "bash-reads-stdin"),
     ] {
         let row = row(kind, of, scenario).expect("a row");
-        assert!(of_fake(kind, of, scenario, &row).1, "{} {of} {scenario}", kind.word);
-        assert!(!of_fake(kind, as_of, scenario, &row).1, "{} {of} {scenario} as {as_of}", kind.word);
+        assert!(of_fake(kind, of, scenario, row).1, "{} {of} {scenario}", kind.word);
+        assert!(!of_fake(kind, as_of, scenario, row).1, "{} {of} {scenario} as {as_of}", kind.word);
     }
 }
 
@@ -117,70 +124,58 @@ fn terminal(scenario: &str) -> Terminal {
 
 /// The scenarios of which a release has a row with an outcome, where it has pipes and the fake can play it.
 fn rows(kind: &AgentKind, version: &str) -> BTreeSet<String> {
-    let text = std::fs::read_to_string(repository().join("UPSTREAM.ndjson")).expect("the rows");
-    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let of = |row: &Value| {
-        // a variant has tool servers or settings, which the fakes do not play
-        let scenario = row["scenario"].as_str().filter(|name| !name.contains('['))?.to_owned();
-        let is_wanted = row["agent"] == kind.word && row["version"] == version && row["outcome"].is_string();
+    let of = |row: &&Row| {
+        // these fakes play no tool servers, hooks or settings, which a variant has
+        let unplayed = [LimitKind::McpStart, LimitKind::McpCall, LimitKind::Hook].map(LimitKind::scenario);
+        let is_wanted = row.agent == kind.word && row.version == version && row.outcome.is_some();
+        let is_wanted = is_wanted && !unplayed.contains(&row.scenario.as_str());
         // a fake that asks its model without end at one instant never rests, and a simulated kernel has no other time for it
-        let is_wanted = is_wanted && row["detail"] != "hot-loop";
-        (is_wanted && row["terminal"] == terminal(&scenario).name()).then_some(scenario)
+        let is_wanted = is_wanted && !row.scenario.contains('[') && row.detail != "hot-loop";
+        is_wanted && row.terminal == terminal(&row.scenario).name()
     };
-    rows.filter_map(|row| of(&row)).collect()
+    COMPAT.rows.iter().filter(of).map(|row| row.scenario.clone()).collect()
 }
 
-/// The latest row of a release.
-fn row(kind: &AgentKind, version: &str, scenario: &str) -> Option<Value> {
-    let text = std::fs::read_to_string(repository().join("UPSTREAM.ndjson")).expect("the rows");
-    let mut rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let wanted = |row: &Value| {
-        row["agent"] == kind.word
-            && row["version"] == version
-            && row["scenario"] == scenario
-            && row["terminal"] == terminal(scenario).name()
+/// The row of a release.
+fn row(kind: &AgentKind, version: &str, scenario: &str) -> Option<&'static Row> {
+    let of = |row: &&Row| {
+        row.agent == kind.word
+            && row.version == version
+            && row.scenario == scenario
+            && row.terminal == terminal(scenario).name()
     };
-    rows.rfind(wanted)
+    COMPAT.rows.iter().find(of)
 }
 
-fn of_release(row: &Value) -> String {
-    let word = row["outcome"].as_str().unwrap_or("no outcome");
-    match (word, row["exit"].as_i64()) {
-        ("hung" | "no-end", _) => format!("hung {} at {} s", row["detail"].as_str().unwrap_or_default(), seconds(row)),
-        (word, Some(code)) if is_virtual(row) => format!("{word} {code} after {} s", seconds(row)),
-        (word, Some(code)) => format!("{word} {code}"),
-        (word, None) => word.to_owned(),
+fn of_release(row: &Row) -> String {
+    let word = row.outcome.map_or("no outcome", OutcomeKind::word);
+    match row.exit {
+        _ if row.is_hang() => format!("hung {} at {} s", row.detail, row.ms / 1_000),
+        Some(code) if row.virtual_time.is_some() => format!("{word} {code} after {} s", row.ms / 1_000),
+        Some(code) => format!("{word} {code}"),
+        None => word.to_owned(),
     }
 }
 
-fn seconds(row: &Value) -> u64 {
-    row["ms"].as_u64().unwrap_or_default() / 1_000
-}
-
-/// Whether its times are virtual, and so those of the release alone.
-fn is_virtual(row: &Value) -> bool {
-    row["virtual_time"].is_object()
-}
-
 /// What the fake does in the place of the release, and whether that is the same.
-fn of_fake(kind: &AgentKind, version: &str, scenario: &str, row: &Value) -> (String, bool) {
+fn of_fake(kind: &AgentKind, version: &str, scenario: &str, row: &Row) -> (String, bool) {
     let file = repository().join(format!("scenarios/upstream/{scenario}.toml"));
     let mut setup = crate::released::setup(Some(kind), version, &file);
     setup.terminal = terminal(scenario);
     let mut session = setup.run();
     let first = session.asked.first().copied().unwrap_or(VTime::ZERO);
-    if ["hung", "no-end"].iter().any(|word| row["outcome"] == *word) {
-        let at = VTime(first.0 + row["ms"].as_u64().expect("milliseconds"));
+    if row.is_hang() {
+        let at = VTime(first.0 + row.ms);
         while session.exit.is_none() && session.kernel.deadline(session.now).is_some_and(|next| next <= at) {
             session.tick();
         }
         let all: Vec<String> = session.waits().into_iter().map(|(_, on)| on).collect();
         let innermost = all.get(1).filter(|on| *on == "stdin");
         let waits = innermost.or(all.first()).map_or("", String::as_str);
-        let word = row["detail"].as_str().unwrap_or_default();
+        let word = row.detail.as_str();
         // from outside, a tool that waits for a pipe which another process holds is seen to wait for the pipe
         let is_same = session.exit.is_none() && (waits == word || word == "pipe" && waits == "bash");
-        let fake = session.exit.map_or(format!("hung {waits} at {} s", seconds(row)), |exit| format!("{exit:?}"));
+        let fake = session.exit.map_or(format!("hung {waits} at {} s", row.ms / 1_000), |exit| format!("{exit:?}"));
         return (fake, is_same);
     }
     for _ in 0..TICKS_MAX {
@@ -190,14 +185,16 @@ fn of_fake(kind: &AgentKind, version: &str, scenario: &str, row: &Value) -> (Str
     }
     match session.exit {
         Some(Exit::Code(code)) => {
-            let word = if code != 0 || says_failure(&session) { "failed" } else { "completed" };
-            let is_same = row["outcome"] == word && row["exit"] == i64::from(code);
-            if !is_virtual(row) {
+            let is_failure = code != 0 || says_failure(&session);
+            let word = if is_failure { OutcomeKind::Failed } else { OutcomeKind::Completed };
+            let is_same = row.outcome == Some(word) && row.exit == Some(code.into());
+            if row.virtual_time.is_none() {
                 return (format!("{word} {code}"), is_same);
             }
-            let at_its_end = if kind.word == "codex" && word == "completed" { CODEX_AT_ITS_END_MS } else { 0 };
+            let at_its_end =
+                if kind.word == "codex" && word == OutcomeKind::Completed { CODEX_AT_ITS_END_MS } else { 0 };
             let lasted = session.now.0.saturating_sub(first.0) + at_its_end;
-            let is_in_time = lasted.abs_diff(row["ms"].as_u64().expect("milliseconds")) <= APART_MS;
+            let is_in_time = lasted.abs_diff(row.ms) <= APART_MS;
             let is_in_time = is_in_time || RANDOM_PAUSES.contains(&scenario);
             (format!("{word} {code} after {} s", lasted / 1_000), is_same && is_in_time)
         }

@@ -3,7 +3,10 @@
 //! Invariants: no script, no request except for the one style sheet; every number is from the scoreboard or from a row of
 //! a real release, every text about a mechanism from the book; what comes from a release is shown as text.
 
+mod agents;
 mod boards;
+mod claims;
+mod hangs;
 mod mechanism;
 mod releases;
 
@@ -11,8 +14,10 @@ use crate::cell::plain;
 use crate::explain::Explained;
 use crate::html::BASE;
 use maud::{DOCTYPE, Markup, html};
+use rehang_compat::Compat;
 use rehang_judge::score::ScoreRow;
 use rehang_scenario::OutcomeKind;
+use std::collections::BTreeMap;
 
 /// The style sheet of the site alone.
 const STYLE: &str = include_str!("../page/site.css");
@@ -34,6 +39,10 @@ pub struct Site {
     pub mechanisms: Vec<Mechanism>,
     /// The agents whose releases were run.
     pub agents: Vec<Agent>,
+    /// The rows, the claims and the limits.
+    pub compat: Compat,
+    /// The titles of the scenarios that releases were tried on, by name.
+    pub titles: BTreeMap<String, String>,
 }
 
 /// A mechanism with what belongs to it.
@@ -100,16 +109,39 @@ impl Site {
                 self.page(Place::Releases, "Which release hangs where", &releases::page(self)),
             ),
         ];
+        files.push((
+            "limits.html".to_owned(),
+            self.page(Place::Limits, "How long agents wait", &agents::all_limits(self)),
+        ));
+        files.push(("hangs.html".to_owned(), self.page(Place::Hangs, "Hangs", &hangs::index(self))));
+        files.push(("claims.html".to_owned(), self.page(Place::Claims, "Claims", &claims::index(self))));
+        for agent in &self.agents {
+            files.push((
+                format!("agents/{}", file(&agent.name)),
+                self.page(Place::Below, &agent.name, &agents::page(self, agent)),
+            ));
+        }
+        for scenario in hangs::all(self) {
+            let page = self.page(Place::Below, scenario, &hangs::page(self, scenario));
+            files.push((format!("hangs/{}", hangs::file(scenario)), page));
+        }
+        for (claim, number) in self.compat.claims.iter().zip(1..) {
+            let title = format!("Claim {number}: {} {}", claim.agent, claim.says);
+            files.push((
+                format!("claims/{}", claims::file(claim, number)),
+                self.page(Place::Below, &title, &claims::page(self, claim)),
+            ));
+        }
         for each in &self.mechanisms {
             let title = format!("{} {}", each.text.id, each.text.name);
-            let page = self.page(Place::Mechanism, &title, &mechanism::page(self, each));
+            let page = self.page(Place::Below, &title, &mechanism::page(self, each));
             files.push((format!("mechanisms/{}.html", each.text.id), page));
         }
         files
     }
 
     fn page(&self, place: Place, title: &str, content: &Markup) -> String {
-        let up = if place == Place::Mechanism { "../" } else { "" };
+        let up = if place == Place::Below { "../" } else { "" };
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -151,15 +183,28 @@ enum Place {
     Home,
     Grid,
     Releases,
-    Mechanism,
+    Limits,
+    Hangs,
+    Claims,
+    /// A page of one thing, in a folder.
+    Below,
 }
 
 /// What every page links to.
-const PLACES: [(Place, &str, &str); 3] = [
+const PLACES: [(Place, &str, &str); 6] = [
     (Place::Home, "index.html", "Which strategy ends which hang"),
     (Place::Grid, "grid.html", "Strategies × mechanisms"),
     (Place::Releases, "releases.html", "Which release hangs where"),
+    (Place::Limits, "limits.html", "How long agents wait"),
+    (Place::Hangs, "hangs.html", "Hangs"),
+    (Place::Claims, "claims.html", "Claims"),
 ];
+
+/// The file of a page, by a name that may come from anywhere: it has no part that leads into another folder.
+fn file(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '-' };
+    format!("{}.html", name.chars().map(plain).collect::<String>())
+}
 
 /// A text as it is shown.
 fn text(text: &str) -> String {

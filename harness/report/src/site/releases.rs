@@ -19,10 +19,10 @@ pub fn page(site: &Site) -> Markup {
             "nothing moved for a whole window, which is seen and not proved. " b.k-H { "no-end" } ": it was alive when its virtual time was "
             "over. A dash: it could not run, and the number's note says why. "
             "Empty: not tried." }
-        @if site.agents.is_empty() { p { "This site was made without a results file: " code { "rehang-lab site --upstream FILE" } } }
+        @if site.agents.is_empty() { p { "This site was made without rows of releases: " code { "rehang-lab site --compat FILE" } } }
         @for agent in &site.agents {
             section {
-                h2 id=(text(&agent.name)) { (text(&agent.name)) }
+                h2 id=(text(&agent.name)) { a href=(format!("agents/{}", super::file(&agent.name))) { (text(&agent.name)) } }
                 @let lines: Vec<&Line> = agent.lines.iter().collect();
                 (table(site, agent, &lines, ""))
             }

@@ -65,6 +65,7 @@ impl Rng {
             terminals,
             turns,
             tool_server: None,
+            hook: Vec::new(),
             faults,
             people,
             editor: default_editor(),

@@ -204,7 +204,7 @@ fn a_value_of_another_kind_is_told_what_belongs_there() {
             people = [{ via = "tty", does = "type" }]
                 4:32-6 `type` needs a value | a word alone | write `{ type = "…" }`
             xyzzy = 1
-                4:0-5 unknown key `xyzzy` | no such key here | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
+                4:0-5 unknown key `xyzzy` | no such key here | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `hook`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
             expext = 1
                 4:0-6 unknown key `expext` | did you mean `expect`?
             contrl = 1
@@ -701,7 +701,7 @@ fn a_control_arm_or_a_variant_changes_what_it_says() {
                 6:0-4 `vary` cannot stand in `control` | a key behind `[control]` falls into that table | move it above `[control]`
             [control]
             xyzzy = 1
-                6:0-5 `xyzzy` cannot stand in `control` | no such key | there are `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`
+                6:0-5 `xyzzy` cannot stand in `control` | no such key | there are `agent`, `terminals`, `turns`, `tool-server`, `hook`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`
             [control]
             rnus = 1
                 6:0-4 `rnus` cannot stand in `control` | did you mean `runs`?
@@ -732,10 +732,10 @@ fn a_control_arm_or_a_variant_changes_what_it_says() {
             set = { control = 1, vary = 1, skip = [], xyzzy = 1, rnus = 1, "" = 1 }
                 7:8-7 `control` cannot stand in `set` | a variant has its own `control` beside `set`
                 7:21-4 `vary` cannot stand in `set` | a variant has its own `vary` beside `set`
-                7:42-5 `xyzzy` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
+                7:42-5 `xyzzy` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `hook`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
                 7:53-4 `rnus` cannot stand in `set` | did you mean `runs`?
                 7:63-2 `` is no name | empty, or with `=` or a control character in it
-                7:63-2 `` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
+                7:63-2 `` cannot stand in `set` | no such key | there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `hook`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`
             [[vary]]
             name = "v"
             set = 7

@@ -723,7 +723,7 @@ fn what_a_file_says_does_not_reach_the_terminal() {
             1 | "a\u001b[2Jb" = 1 # ·31m
               | ^^^^^^^^^^^^^ no such key here
               |
-              = help: there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
+              = help: there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `tool-server`, `hook`, `faults`, `people`, `editor`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
 
             error: `title` is missing
              --> q/x.toml:1:1

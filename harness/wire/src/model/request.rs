@@ -126,7 +126,8 @@ impl ModelRequest {
 
     /// Whether this tool is offered. Claude Code's main requests are those that offer `Bash`.
     pub fn offers(&self, tool: &str) -> bool {
-        self.tools.iter().any(|t| t.name == tool)
+        let name = tool.rsplit_once('/').map_or(tool, |(_, name)| name);
+        self.tools.iter().any(|t| t.name == name)
     }
 
     /// The number of this response since the user last said something, from 0: how many times the assistant has spoken

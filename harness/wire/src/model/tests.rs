@@ -349,3 +349,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_tool_of_a_namespace_is_called_by_both_names() {
+    let call = ToolCall { name: "mcp__db/query".to_owned(), ..call("c1") };
+    let wire = Encoder::new(Api::OpenAiResponses, "r1", "m").event(&ModelEvent::ToolCall(call));
+    let text = String::from_utf8_lossy(&wire);
+    assert_eq!(text.matches(r#""name":"query""#).count(), 2, "{text}");
+    assert_eq!(text.matches(r#""namespace":"mcp__db""#).count(), 2, "{text}");
+    let group = json!({"type": "namespace", "name": "mcp__db", "tools": [{"type": "function", "name": "query"}]});
+    let request = ModelRequest::parse(Api::OpenAiResponses, &json!({"tools": [group]}));
+    assert!(request.offers("mcp__db/query") && !request.offers("mcp__db/other"));
+}
