@@ -158,7 +158,7 @@ fn a_claims_page_has_both_releases_and_the_boundary_and_shows_texts_as_texts() {
         "confirmed",
         "a/b#7",
         "opencode 1.2.27",
-        "1.0 min",
+        "60.0 s",
         "neighbours in the registry",
         "rehang bisect opencode question",
     ] {
