@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TOLD: [&str; 8] = ["title", "about", "mechanism", "cites", "expect", "skip", "seeds", "stages"];
 
 /// The files with a larger control arm, and why.
-const LARGER: [(&str, &str); 13] = [
+const LARGER: [(&str, &str); 14] = [
     ("altimate/answers", ONE_SHOT),
     ("altimate/nested-agent", ONE_SHOT),
     ("altimate/run-env", ONE_SHOT),
@@ -30,6 +30,7 @@ const LARGER: [(&str, &str); 13] = [
     ("upstream/mcp-call-limit-of-its-own", ANSWERS),
     ("upstream/mcp-call-never-returns", ANSWERS),
     ("upstream/question", ONE_SHOT),
+    ("upstream/tool-server-mute-at-call", ANSWERS),
     ("upstream/two-asks", ONE_SHOT),
 ];
 
