@@ -77,11 +77,15 @@ impl Compat {
         struct Head {
             version: u32,
         }
-        let Head { version } = serde_json::from_str(text)?;
-        if version != VERSION {
-            return Err(CompatError::Version(version));
+        match serde_json::from_str::<Compat>(text) {
+            Ok(compat) if compat.version == VERSION => Ok(compat),
+            Ok(compat) => Err(CompatError::Version(compat.version)),
+            // another version may have other keys
+            Err(error) => match serde_json::from_str::<Head>(text) {
+                Ok(Head { version }) if version != VERSION => Err(CompatError::Version(version)),
+                _ => Err(error.into()),
+            },
         }
-        Ok(serde_json::from_str(text)?)
     }
 
     /// The text of the file: JSON, one element of a list per line.

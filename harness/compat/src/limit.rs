@@ -228,17 +228,7 @@ mod tests {
     fn row(scenario: &str) -> Row {
         let name = |text: &str| text.to_owned();
         let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name(scenario), terminal: name("null") };
-        let virtual_time = VirtualTime {
-            seconds: 0.0,
-            real_seconds: 0.0,
-            jumps: 0,
-            repeatable: true,
-            lengthened: 0,
-            waits: Vec::new(),
-            lives_by: Vec::new(),
-            notes: Vec::new(),
-            looks: None,
-        };
+        let virtual_time = VirtualTime { repeatable: true, ..VirtualTime::default() };
         let outcome = Some(OutcomeKind::Completed);
         Row {
             outcome,

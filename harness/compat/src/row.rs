@@ -169,7 +169,7 @@ impl Key {
 }
 
 /// How a run in virtual time went.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VirtualTime {
     /// Virtual time from the start to the end, in seconds.
     pub seconds: f64,

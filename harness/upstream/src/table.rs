@@ -223,11 +223,7 @@ mod tests {
             real_seconds: 1.0,
             jumps: 7,
             repeatable: true,
-            lengthened: 0,
-            waits: Vec::new(),
-            lives_by: Vec::new(),
-            notes: Vec::new(),
-            looks: None,
+            ..rehang_compat::VirtualTime::default()
         };
         let of = |version, outcome, evidence| Row {
             evidence,
