@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_889;
+const BEHIND_SUPERVISE: usize = 29_890;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -28,10 +28,10 @@ const LINES: [(&str, usize); 31] = [
     ("actors", 2_571),
     ("agents", 1_988),
     ("cli", 9_117),
-    ("compat", 1_047),
+    ("compat", 1_041),
     ("conform", 2_503),
     ("drift", 1_749),
-    ("evidence", 20_791),
+    ("evidence", 20_793),
     ("hangs", 1_543),
     ("judge", 8_249),
     ("lab", 2_239),
@@ -50,7 +50,7 @@ const LINES: [(&str, usize); 31] = [
     ("strategy", 14_120),
     ("supervise", 2_315),
     ("trace", 1_427),
-    ("upstream", 1_945),
+    ("upstream", 1_941),
     ("warp", 5_667),
     ("wire", 6_041),
     ("words", 1_942),

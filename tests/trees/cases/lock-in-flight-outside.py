@@ -1,5 +1,5 @@
 # truth: healthy
-# unseen: a descriptor that is in a message may be closed by whoever takes it, and is in no table until then
+# unseen: a descriptor that is in a message may be closed by the process that takes it, and is in no table until then
 # then: ends
 # about: the process that took a lock is gone; its open file is in a message, which a process outside of the tree takes after a time and closes (flock(2), unix(7), SCM_RIGHTS)
 from lib import tree

@@ -149,7 +149,7 @@ pub(super) fn about(protocol: Protocol, session: &str) -> Value {
 }
 
 /// Whether an error in the reply to this request fails what the editor was started for: no agent has any other method that a
-/// file names, and whoever interrupts a turn that is over loses nothing.
+/// file names, and a client that interrupts a turn that is over loses nothing.
 pub(super) fn is_needed(method: &str) -> bool {
     matches!(method, "initialize" | "session/new" | "session/prompt" | "thread/start" | "turn/start")
 }

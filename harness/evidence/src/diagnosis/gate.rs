@@ -156,6 +156,11 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     ways::own(view, process).into_iter().find(counts)
 }
 
+/// The process that an edge leads to, if it leads to one.
+fn to(edge: &Edge) -> Option<Pid> {
+    if let To::Process(pid) = edge.to { Some(pid) } else { None }
+}
+
 /// Of a process that nobody writes to: one that could, and waits for something else that goes on, or for an answer that it
 /// has asked for. It has what it has started for later, such as the filter of a report; an agent reads before it works, and
 /// who began the whole tree without a word has none for it.
@@ -164,7 +169,6 @@ fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
     if !UNFED.contains(&finding.signature) || view.is_known_agent(finding.pid) || is_closed {
         return None;
     }
-    let to = |edge: &Edge| if let To::Process(pid) = edge.to { Some(pid) } else { None };
     let apart = |pid: Pid| pid != finding.pid && view.agent(pid).is_none();
     let goes_on = |pid: Pid| {
         let asks = || rules::awaits_answer(view, view.process(pid)?);
@@ -197,7 +201,7 @@ fn from_outside(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way
         return Some(way(format!("a process that opens {path}")));
     }
     let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none());
-    let others = others.into_iter().filter_map(|edge| if let To::Process(pid) = edge.to { Some(pid) } else { None });
+    let others = others.into_iter().filter_map(to);
     others.filter(|pid| *pid != finding.pid).filter_map(|pid| view.process(pid)).find_map(|other| {
         let name = view.name(other.pid);
         if ways::awaits_signals(other) {

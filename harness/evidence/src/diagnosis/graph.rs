@@ -348,7 +348,7 @@ fn waits_of(view: &View<'_>, process: &Process) -> Waits {
     let works = run::rule(view, process);
     if let Some(finding) = &works {
         return match finding.verdict {
-            // a limit of its own shows no call: whoever runs is never proved to hang
+            // a limit of its own shows no call: a process that runs is never proved to hang
             Verdict::Hung => alive("spins, and may look at a clock"),
             Verdict::Waiting => alive("waits for a device"),
             _ => alive("works"),

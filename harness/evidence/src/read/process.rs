@@ -241,8 +241,8 @@ fn yields(status: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
 }
 
-/// The fields of /proc/PID/stat that are kept: to the time at which a process began.
-const FIELDS: usize = 20;
+/// The fields of /proc/PID/stat that are kept: to the size of a process's memory.
+const FIELDS: usize = 21;
 /// The one that has the number of threads.
 const THREADS: usize = 17;
 
@@ -289,6 +289,11 @@ impl Stat {
 
     pub fn parent(&self) -> Pid {
         self.number(1) as Pid
+    }
+
+    /// The size of its virtual memory (`vsize`).
+    pub fn memory_bytes(&self) -> i64 {
+        self.number(20)
     }
 
     /// Whether it is a thread of the kernel, which has no descriptors (`PF_KTHREAD`, include/linux/sched.h).

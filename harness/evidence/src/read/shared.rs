@@ -28,21 +28,13 @@ fn add_same(snapshot: &mut Snapshot, all: &All, reach: &Reach) {
     };
     let waits = |process: &&Process| !process.threads.is_empty() && process.threads.iter().all(in_own);
     let waiting: Vec<Pid> = snapshot.tree.values().filter(waits).map(|process| process.pid).collect();
-    if waiting.is_empty() {
-        return;
-    }
-    // the size of the memory, which is the same for all that have it
-    let size = |pid: Pid| {
-        let may = !reach.leaves_out.contains(&pid) && !reach.limit.is_over();
-        let text = may.then(|| file::record(&format!("/proc/{pid}/statm")).ok()).flatten()?;
-        text.split(' ').next().filter(|size| *size != "0").map(str::to_owned)
-    };
-    let sizes: BTreeMap<Pid, String> = all.keys().filter_map(|pid| Some((*pid, size(*pid)?))).collect();
     for pid in waiting {
-        let same = |(other, size): &(&Pid, &String)| {
-            **other != pid && Some(*size) == sizes.get(&pid) && has_memory_of(pid, **other, reach)
+        // the size of the memory is the same for all that have it; what has ended, and threads of the kernel, have none
+        let size = all.get(&pid).map_or(0, Stat::memory_bytes);
+        let same = |(other, stat): &(&Pid, &Stat)| {
+            **other != pid && size > 0 && stat.memory_bytes() == size && has_memory_of(pid, **other, reach)
         };
-        let others = sizes.iter().filter(same).map(|(other, _)| *other).collect();
+        let others = all.iter().filter(same).map(|(other, _)| *other).collect();
         if let Some(process) = snapshot.tree.get_mut(&pid) {
             process.same_memory = others;
         }

@@ -60,7 +60,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             {
                 let text = format!("{text}; that may change yet at {}", super::fd_name(fd.fd));
                 let finding = Finding::hung(pid, Signature::EofSpin, Mechanism::H2, text);
-                let ends = if reads { "something that it reads" } else { "whoever reads what it writes" };
+                let ends = if reads { "something that it reads" } else { "its reader takes something" };
                 let finding = finding.because(format!("{percent} % of a core")).ends(ends);
                 return Some(finding.after(view.age_ms(process), ways::LONG_MS));
             }

@@ -33,7 +33,7 @@ fn what_spins_at_an_end_hangs_and_what_polls_may_go_on() {
         a timer that is off: Hung eof-spin H2 (Likely): x (11) spins: 500 read calls in 1s that moved not one byte | kill 11 | 90 % of a core
         a pipe of its own: Waiting eof-spin H2 (Likely, hung in 1h4m): x (11) spins: 500 read calls in 1s that moved not one byte; that may change yet at descriptor 3 | something that it reads | 90 % of a core
         writes to a pipe without a reader: Hung eof-spin H2 (Likely): x (11) spins: 500 write calls in 1s that moved not one byte | kill 11 | 90 % of a core
-        writes to a full pipe of its own: Waiting eof-spin H2 (Likely, hung in 1h4m): x (11) spins: 500 write calls in 1s that moved not one byte; that may change yet at descriptor 4 | whoever reads what it writes | 90 % of a core
+        writes to a full pipe of its own: Waiting eof-spin H2 (Likely, hung in 1h4m): x (11) spins: 500 write calls in 1s that moved not one byte; that may change yet at descriptor 4 | its reader takes something | 90 % of a core
     "#]]
     .assert_eq(&all_answers(vec![
         ("a pipe without a writer", spinning(dead, reads)),
@@ -59,7 +59,7 @@ fn each_reads(change: impl Fn(&mut [Process; 2])) -> Look {
 }
 
 #[test]
-fn a_circle_is_open_to_whoever_may_wake_one_of_its_members() {
+fn a_circle_is_open_to_those_who_may_wake_one_of_its_members() {
     let named = |both: &mut [Process; 2]| {
         for (process, fd) in [(0, 3), (1, 4)] {
             let fd = both[process].fds.iter_mut().find(|one| one.fd == fd).expect("it has it");

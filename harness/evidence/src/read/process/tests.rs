@@ -58,7 +58,8 @@ fn reader() -> Reader {
 fn a_name_may_hold_brackets_and_the_numbers_are_counted_after_it() {
     let stat = Stat::parse(STAT).unwrap();
     let all: Vec<i64> = (0..=21).map(|at| stat.number(at)).collect();
-    assert_eq!(all, [0, 2, 3, 4, 34_817, 6, 7, 80, 9, 10, 11, 120, 130, 14, 15, 16, 17, 18, 19, 200, 0, 0]);
+    assert_eq!(all, [0, 2, 3, 4, 34_817, 6, 7, 80, 9, 10, 11, 120, 130, 14, 15, 16, 17, 18, 19, 200, 21, 0]);
+    assert_eq!(stat.memory_bytes(), 21);
     assert_eq!((stat.comm.as_str(), stat.state, stat.parent()), ("a) (b R 1", State::Sleeping, 2));
     let state = |letter: &str| Stat::parse(&format!("1 (x) {letter} 0")).map(|stat| stat.state);
     let states = ["R", "S", "D", "T", "t", "Z", "X", "I", ""].map(state);
