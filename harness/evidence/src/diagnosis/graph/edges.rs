@@ -140,6 +140,7 @@ impl Found<'_, '_> {
             }
             On::Signal => match run::handles_signals(process) || run::is_sigwait(wait) {
                 true => self.add(To::Outside("a process that sends it a signal".to_owned()), Over::Signal, ""),
+                false if run::kept_fifo(self.view, process).is_some() => self.alive("keeps a FIFO open"),
                 false => self.never(Over::Signal),
             },
             On::Hidden => self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, ""),

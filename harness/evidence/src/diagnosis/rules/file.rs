@@ -141,9 +141,10 @@ fn held_up(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> Finding {
         .fold(own, |best, next| if next.rank > best.rank { next } else { best })
 }
 
-/// Whether what a holder waits for goes on by itself: a peer that was heard of within the limit, a device.
+/// Whether what a holder waits for goes on by itself: a peer that was heard of within the limit, a device, a loop that has not
+/// tried for longer than anybody waits.
 fn goes_on(why: &Finding) -> bool {
-    const LIVES: [Signature; 7] = [
+    const LIVES: [Signature; 8] = [
         Signature::PeerTalks,
         Signature::PeerKeepalive,
         Signature::PeerWait,
@@ -151,6 +152,7 @@ fn goes_on(why: &Finding) -> bool {
         Signature::Disk,
         Signature::SlowReader,
         Signature::LockWait,
+        Signature::TriesAgain,
     ];
     why.verdict == Verdict::Waiting && LIVES.contains(&why.signature)
 }

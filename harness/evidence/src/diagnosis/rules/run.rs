@@ -233,15 +233,7 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
         if let Some(finding) = goes_on_elsewhere(view, process, wait) {
             return finding;
         }
-        // it is there so that the reader of a named FIFO finds no end (fifo(7))
-        let keeps = process.fds.iter().find(|fd| fd.mode == Mode::Write && view.named_fifo(fd).is_some());
-        if let Some(path) = keeps.and_then(|fd| view.named_fifo(fd)) {
-            let text = format!("{name} sleeps without an end, and keeps the FIFO {path} open");
-            return Finding::waiting(pid, Signature::Sleep, rank::IDLE, text).ends(format!("a line written to {path}"));
-        }
-        let text = format!("{name} sleeps without an end");
-        let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
-        return by_design(view, finding.because("its time limit is none"));
+        return sleeps_for_ever(view, process, "its time limit is none");
     }
     if follows(process) {
         return never_ends(view, process);
@@ -256,6 +248,25 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
         None => format!("{name} sleeps"),
     };
     Finding::waiting(pid, Signature::Sleep, rank::CLOCK, text).ends("time")
+}
+
+/// The path of a named FIFO that a process keeps open for somebody who reads it, so that the reader finds no end (fifo(7)).
+pub fn kept_fifo<'a>(view: &View<'a>, process: &'a Process) -> Option<&'a str> {
+    let writes = process.fds.iter().filter(|fd| fd.mode == Mode::Write);
+    let mut others_read =
+        writes.filter(|fd| view.other_end(process, fd, false).iter().any(|reader| *reader != process.pid));
+    others_read.find_map(|fd| view.named_fifo(fd))
+}
+
+fn sleeps_for_ever(view: &View<'_>, process: &Process, because: &str) -> Finding {
+    let (pid, name) = (process.pid, view.name(process.pid));
+    if let Some(path) = kept_fifo(view, process) {
+        let text = format!("{name} sleeps without an end, and keeps the FIFO {path} open");
+        return Finding::waiting(pid, Signature::Sleep, rank::IDLE, text).ends(format!("a line written to {path}"));
+    }
+    let text = format!("{name} sleeps without an end");
+    let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
+    by_design(view, finding.because(because))
 }
 
 /// `tail -f` and its like; `tail --pid` ends with the process that it names.
@@ -455,12 +466,8 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     }
     if waits.iter().any(|wait| wait.on == On::Signal) {
         if !handles_signals(process) && !waits.iter().any(is_sigwait) && waits.len() == 1 {
-            let text = format!("{name} sleeps without an end");
-            let finding = Finding::hung(pid, Signature::NeverEnds, Mechanism::B5, text).ends(end_it(view, pid));
-            return by_design(
-                view,
-                finding.because("it waits for a signal and handles none: only one that ends it could wake it"),
-            );
+            let because = "it waits for a signal and handles none: only one that ends it could wake it";
+            return sleeps_for_ever(view, process, because);
         }
         return signal_wait(pid, &format!("{name} waits for a signal, or for an alarm of its own"));
     }

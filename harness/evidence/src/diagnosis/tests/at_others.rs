@@ -88,9 +88,10 @@ fn what_others_may_bring_to_one_that_waits_alone() {
     let own = || pipe(pipe(reads(process(11, 10, "own"), 3), 3, Mode::Read, 70), 4, Mode::Write, 70);
     let locked = || calls(process(11, 10, "x"), "futex", Does::Futex, TimeLimit::Never);
     let timer = || has(reads(process(11, 10, "x"), 3), 3, Mode::Both, Object::Timer { left_ms: None });
-    let keeper = |path: &str| {
-        has(sleeps(process(11, 10, "sleep"), u64::MAX), 1, Mode::Write, Object::Fifo { inode: 70, path: path.into() })
-    };
+    let fifo = |path: &str| Object::Fifo { inode: 70, path: path.into() };
+    let keeper = |path: &str| has(sleeps(process(11, 10, "sleep"), u64::MAX), 1, Mode::Write, fifo(path));
+    let paused = || calls(process(11, 10, "sleep"), "pause", Does::Signal, TimeLimit::Never);
+    let reader = |path: &str| has(reads(process(12, 9, "sed"), 3), 3, Mode::Read, fifo(path));
     expect![[r#"
         a pipe of its own: Hung own-pipe - (Likely, closed in): own (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: the process that was to write has ended, or never began
         and an io_uring: Waiting own-pipe - (Likely, hung in 1h5m): own (11) reads descriptor 3, to which nobody but itself could write; it may end by a request in its io_uring | a request in its io_uring; or kill 11 | it holds the only other end, and none of its threads does anything else: the process that was to write has ended, or never began; it may end by a request in its io_uring
@@ -98,6 +99,8 @@ fn what_others_may_bring_to_one_that_waits_alone() {
         and another process with their memory: Unknown unknown - (Guess): x (11) waits inside itself: a process that has the same memory may wake it (77) | one that has its memory goes on
         a timer that is off: Unknown unknown - (Guess): x (11) waits, and what for cannot be seen
         who keeps a FIFO open: Waiting sleep - (Likely): sleep (11) sleeps without an end, and keeps the FIFO /in open | a line written to /in
+        who is paused: Waiting sleep - (Likely): sleep (11) sleeps without an end, and keeps the FIFO /in open | a line written to /in
+        a FIFO that nobody reads: Waiting never-ends B5 (Likely): sleep (11) sleeps without an end | kill 11 | its time limit is none
         one without a name: Waiting never-ends B5 (Likely): sleep (11) sleeps without an end | kill 11 | its time limit is none
     "#]].assert_eq(&all_answers(vec![
         ("a pipe of its own", Look::of(vec![own()])),
@@ -105,8 +108,13 @@ fn what_others_may_bring_to_one_that_waits_alone() {
         ("threads that wait for each other", Look::of(vec![locked()])),
         ("and another process with their memory", Look::of(vec![Process { same_memory: vec![77], ..locked() }])),
         ("a timer that is off", Look::of(vec![timer()])),
-        ("who keeps a FIFO open", Look::of(vec![keeper("/in")])),
-        ("one without a name", Look::of(vec![keeper("/in (deleted)")])),
+        ("who keeps a FIFO open", Look::of(vec![keeper("/in")]).beside(reader("/in"))),
+        (
+            "who is paused",
+            Look::of(vec![has(paused(), 1, Mode::Write, fifo("/in"))]).beside(reader("/in")),
+        ),
+        ("a FIFO that nobody reads", Look::of(vec![keeper("/in")])),
+        ("one without a name", Look::of(vec![keeper("/in (deleted)")]).beside(reader("/in (deleted)"))),
     ]));
 }
 
