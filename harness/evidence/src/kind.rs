@@ -102,11 +102,15 @@ pub fn agent(process: &Process) -> Option<AnyAgent<'_>> {
     of(process).map(known).or_else(|| process.agent.as_deref().map(named))
 }
 
+/// Whether a program runs others, which are its argument.
+pub fn is_interpreter(stem: &str) -> bool {
+    INTERPRETERS.iter().any(|name| stem.starts_with(name))
+}
+
 /// Which known agent a process is.
 pub fn of(process: &Process) -> Option<&'static Kind> {
     let program = process.args.first().map(String::as_str);
     let [program, exe, comm] = [program, process.exe.as_deref(), Some(process.comm.as_str())].map(|it| it.map(stem));
-    let is_interpreter = |stem: &str| INTERPRETERS.iter().any(|name| stem.starts_with(name));
     let interpreted = [program, exe, comm].into_iter().flatten().any(is_interpreter);
     let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
     let stems = [program, exe, comm, script.map(|path| stem(path))];
@@ -167,10 +171,12 @@ pub fn helper(process: &Process) -> bool {
     process.args.iter().take(8).any(said)
 }
 
+/// The bytes that SQLite locks, far behind the end of most databases (PENDING_BYTE and the 511 behind it).
+pub const OF_A_DATABASE: std::ops::Range<u64> = 0x4000_0000..0x4000_0200;
+
 /// Whether a file is an SQLite database, or one of the files that SQLite keeps beside it.
 pub fn is_database(path: &str) -> bool {
-    let path = path.trim_end_matches("-wal").trim_end_matches("-shm").trim_end_matches("-journal");
-    [".db", ".sqlite", ".sqlite3", ".db3"].iter().any(|end| path.ends_with(end))
+    [".db", ".sqlite", ".sqlite3", ".db3", "-wal", "-shm", "-journal"].iter().any(|end| path.ends_with(end))
 }
 
 /// The file's name without folder and the ends of scripts.

@@ -145,6 +145,9 @@ pub struct Reader {
     pub ticks_per_s: u64,
     /// Whether any pid namespace but our own was seen in the tree.
     pub other_namespace: bool,
+    /// Whether its own pid namespace is not the machine's first: there are processes that it cannot see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_namespace: bool,
     /// Whether it adopts the orphans below it (a subreaper), as a supervisor does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopts: bool,

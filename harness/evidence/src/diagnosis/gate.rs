@@ -11,7 +11,7 @@ use super::view::View;
 use super::waits::On;
 use super::ways::{self, Way};
 use super::{Sure, Verdict};
-use crate::data::{Alarms, Pid, Signals};
+use crate::data::{Alarms, Pid, Process, Signals};
 use rehang_hangs::{EndedBy, Mechanism, Signature};
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ pub fn check(view: &View<'_>, graph: &Graph, finding: Finding) -> Finding {
         let lived = view.process(finding.pid).map_or(0, |process| view.age_ms(process));
         return ends_by(finding, &way, lived);
     }
-    if let Some(way) = fed_later(view, graph, &finding) {
+    if let Some(way) = fed_later(view, graph, &finding).or_else(|| let_go_later(view, graph, &finding)) {
         return ends_by(finding, &way, 0);
     }
     match finding.sure {
@@ -185,6 +185,20 @@ fn fed_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
     })
 }
 
+/// Of a process that waits for a lock: the limit of one that its holder waits for, or of the `timeout` above that one.
+fn let_go_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
+    if finding.signature != Signature::FileLock || graph.seems_closed_in(finding.pid) {
+        return None;
+    }
+    let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none()).into_iter().filter_map(to);
+    others.filter(|pid| *pid != finding.pid).find_map(|pid| {
+        let process = view.process(pid)?;
+        let ways = ways::own(view, process).into_iter().chain(ways::by_timeout(view, process));
+        let way = ways.into_iter().find(Way::is_soon)?;
+        Some(Way { what: format!("{}, which has {}", view.name(pid), way.what), left_ms: way.left_ms })
+    })
+}
+
 /// Of a process that reads what others would write: anyone who opens the named FIFO that it reads, and who may wake one of
 /// those others, by a signal that it handles or by a request in its io_uring.
 fn from_outside(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way> {
@@ -200,10 +214,22 @@ fn from_outside(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way
     if let Some(path) = fifo {
         return Some(way(format!("a process that opens {path}")));
     }
+    let held = |process: &Process| {
+        let waits = view.waits(process);
+        let mut read = waits.iter().filter_map(|wait| if let On::Input(fd) = wait.on { process.fd(fd) } else { None });
+        read.find_map(|fd| view.held_out_of_sight(process, fd)).map(|who| way(who.to_owned()))
+    };
+    let is_alone = finding.signature != Signature::StdinOpen;
+    if let Some(held) = held(reader).filter(|_| is_alone) {
+        return Some(held);
+    }
     let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none());
     let others = others.into_iter().filter_map(to);
     others.filter(|pid| *pid != finding.pid).filter_map(|pid| view.process(pid)).find_map(|other| {
         let name = view.name(other.pid);
+        if let Some(held) = held(other).filter(|_| is_alone) {
+            return Some(held);
+        }
         if ways::awaits_signals(other) {
             return Some(way(format!("a signal to {name}, which handles it")));
         }
@@ -281,7 +307,8 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
         [] => "no other process, timer or person has a part in it".to_owned(),
         lines => format!("no other process, timer or person has a part in it: {}", lines.join("; ")),
     };
-    let ends = format!("nothing in sight; from outside: {}", end_it(view, subject));
+    let next = finding.ends.split_once(": next time").map(|(_, next)| format!("; next time{next}")).unwrap_or_default();
+    let ends = format!("nothing in sight{next}; from outside: {}", end_it(view, subject));
     // the process that waits is the one to look at, and the smallest that can be ended
     let about = if living.contains(&finding.pid) { finding.pid } else { root };
     let found = Finding::hung(about, Signature::MutualWait, mechanism, text).ends(ends).because(because);

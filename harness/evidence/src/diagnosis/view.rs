@@ -3,6 +3,7 @@
 //! Invariant: what only one of the snapshots has counts as unchanged, except processes that came or went.
 
 use super::Limits;
+use super::rules::pipe;
 use super::waits::{self, Wait};
 use crate::data::{Descriptor, End, Io, Object, Pid, Process, Snapshot, Socket, State, Thread};
 use crate::kind::{self, AnyAgent};
@@ -278,6 +279,33 @@ impl<'a> View<'a> {
                 peer.is_some_and(|peer| self.after.socket_holders(peer).any(|(other, _)| other.pid == process.pid))
             }
             _ => false,
+        }
+    }
+
+    /// Who may have an end of a channel and is not in sight. A process has its channels from those that started it: of whom
+    /// came into this pid namespace from outside, or was adopted, the starter is not known.
+    pub fn held_out_of_sight(&self, process: &Process, fd: &Descriptor) -> Option<&'static str> {
+        let reader = &self.after.reader;
+        if reader.uid == 0 && !reader.in_namespace {
+            return None;
+        }
+        let inodes: Vec<u64> = match &fd.what {
+            Object::Pipe { inode } | Object::Fifo { inode, .. } => vec![*inode],
+            Object::Socket { inode } => self.socket(fd)?.peer.into_iter().chain([*inode]).collect(),
+            _ => return None,
+        };
+        let is_it = |fd: &Descriptor| match fd.what {
+            Object::Pipe { inode } | Object::Fifo { inode, .. } | Object::Socket { inode } => inodes.contains(&inode),
+            _ => false,
+        };
+        let above = std::iter::once(process.pid).chain(self.ancestors(process.pid));
+        let starters = above.map_while(|pid| self.process(pid).filter(|one| one.fds_read && one.fds.iter().any(is_it)));
+        let top = starters.last()?;
+        let is_known = self.process(top.ppid).is_some_and(|parent| parent.fds_read) && !pipe::adopted(top);
+        match (is_known, reader.in_namespace) {
+            (true, _) => None,
+            (false, true) => Some("a process outside of this pid namespace, which may hold the other end"),
+            (false, false) => Some("a process of another user, which may hold the other end"),
         }
     }
 

@@ -113,7 +113,8 @@ fn handles(process: &Process, signal: i32) -> bool {
     Signals::has(process.signals.caught, signal)
 }
 
-fn handles_all(process: &Process) -> bool {
+/// Whether its runtime handles all signals, and has a thread of its own that wakes up now and then: Go.
+pub fn handles_all(process: &Process) -> bool {
     process.signals.caught.count_ones() as usize >= ALL_SIGNALS
 }
 
@@ -122,13 +123,18 @@ fn is_node(process: &Process) -> bool {
     ["node", "bun", "MainThread"].contains(&process.comm.as_str()) || kind::of(process).is_some()
 }
 
-/// Whether it handles a signal by which programs wake each other: USR1, USR2, IO, a real-time signal. The first three of
+/// Whether it handles a signal by which programs wake each other: USR1, USR2, IO, URG, a real-time signal; or one that comes
+/// when its terminal gets another size, or when it is continued; in a script, the one that tells it to end. The first three of
 /// those belong to the C library; Node.js, and with it most agents, has its inspector at USR1.
 pub fn awaits_signals(process: &Process) -> bool {
     let is_node = is_node(process);
     let wakes = |signal: &i32| match *signal {
         libc::SIGUSR1 => !is_node,
-        libc::SIGUSR2 => true,
+        // an urgent byte brings the second one (tcp(7), F_SETOWN)
+        libc::SIGUSR2 | libc::SIGURG => true,
+        libc::SIGCONT | libc::SIGWINCH => !is_node,
+        // only its author's code handles it there
+        libc::SIGTERM => SHELLS.contains(&kind::program(process)) || kind::program(process).starts_with("python"),
         // what cleans up before any signal ends it handles these two beside it (GNU sort)
         libc::SIGIO => ![libc::SIGXCPU, libc::SIGXFSZ].iter().all(|signal| handles(process, *signal)),
         signal => signal > 34,
@@ -140,15 +146,17 @@ pub fn awaits_signals(process: &Process) -> bool {
 /// handlers end it; Python, Node.js and expect have one of their own for INT, and the last two for TERM too.
 pub fn may_be_told(process: &Process) -> bool {
     let by_runtime: &[i32] = match kind::program(process) {
-        "node" | "bun" => &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1],
+        "node" | "bun" => &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGWINCH],
         program if program.starts_with("python") => &[libc::SIGINT],
         // expect(1), trap: by default both end it
         "expect" => &[libc::SIGINT, libc::SIGTERM],
         _ => &[],
     };
-    let tells = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+    let from_outside = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+    let by_the_kernel = [libc::SIGURG, libc::SIGIO, libc::SIGCONT, libc::SIGWINCH, libc::SIGTSTP];
+    let mut tells = from_outside.into_iter().chain(by_the_kernel);
     let is_told = |signal: i32| handles(process, signal) && !by_runtime.contains(&signal);
-    kind::of(process).is_none() && !handles_all(process) && tells.into_iter().any(is_told)
+    kind::of(process).is_none() && !handles_all(process) && tells.any(is_told)
 }
 
 /// Who will end a process from outside, or do something that may: `timeout` above it, a shell beside it that sleeps first

@@ -228,6 +228,9 @@ fn is_elsewhere(process: &Process) -> bool {
     process.ns_pid != process.pid && process.ns_pid != 0
 }
 
+/// The machine's first pid namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
 fn reader() -> Reader {
     let scope = file::text("/proc/sys/kernel/yama/ptrace_scope").ok();
     Reader {
@@ -237,6 +240,7 @@ fn reader() -> Reader {
         arch: std::env::consts::ARCH.to_owned(),
         ticks_per_s: ticks_per_s(),
         other_namespace: false,
+        in_namespace: std::fs::read_link("/proc/self/ns/pid").is_ok_and(|ns| ns.as_os_str() != FIRST_NAMESPACE),
         adopts: adopts(),
     }
 }

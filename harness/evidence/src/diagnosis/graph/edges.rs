@@ -3,7 +3,7 @@
 //! Invariant: a wait that is not understood leads outside.
 
 use super::{Edge, Over, To, is_reader, to};
-use crate::data::{Descriptor, End, Family, Object, Pid, Process, Signals, SocketState, State, TimeLimit};
+use crate::data::{Descriptor, Family, Object, Pid, Process, Signals, SocketState, State, TimeLimit};
 use crate::diagnosis::rules::{self, file, run};
 use crate::diagnosis::view::View;
 use crate::diagnosis::waits::{NO_END_MS, On, Wait};
@@ -154,6 +154,9 @@ impl Found<'_, '_> {
         };
         let name = rules::fd_name(number);
         let reads = reads && !rules::watches_reader(fd);
+        if let Some(who) = view.held_out_of_sight(process, fd) {
+            self.add(To::Outside(who.to_owned()), Over::Pipe, &name);
+        }
         match &fd.what {
             Object::Pipe { .. } | Object::Fifo { .. } => {
                 let own = view.own_channel(process, fd);
@@ -171,13 +174,6 @@ impl Found<'_, '_> {
                 }
                 if own && reads {
                     self.wakes_itself();
-                }
-                if self.view.after.reader.uid != 0 && self.may_be_held_above(fd) {
-                    self.add(
-                        To::Outside("a process of another user, which may hold the other end".to_owned()),
-                        over,
-                        &which,
-                    );
                 }
             }
             Object::Socket { .. } if wait.polled && view.own_channel(process, fd) => self.wakes_itself(),
@@ -239,24 +235,6 @@ impl Found<'_, '_> {
             }
             _ => {}
         }
-    }
-
-    /// Whether a process above this one, whose descriptors may not be read, may have handed the other end of a pipe down and
-    /// kept one, as `sudo -u` does: the child of it that this process is below has the pipe too. Who adopts orphans has
-    /// handed nothing down.
-    fn may_be_held_above(&self, fd: &Descriptor) -> bool {
-        let (Object::Pipe { inode } | Object::Fifo { inode, .. }) = fd.what else { return false };
-        let after = self.view.after;
-        let has_it = |process: &Process| {
-            let mut holders = [End::Read, End::Write].into_iter().flat_map(|end| after.holders(inode, end));
-            holders.any(|(holder, _)| holder.pid == process.pid)
-        };
-        let mut below = Some(self.process);
-        self.view.ancestors(self.process.pid).any(|above| {
-            let Some(above) = after.process(above) else { return false };
-            let child = below.replace(above);
-            !above.fds_read && above.pid > 1 && child.is_some_and(has_it)
-        })
     }
 
     /// A channel by which an event loop wakes itself: after a signal too.

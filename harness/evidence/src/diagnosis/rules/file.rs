@@ -4,10 +4,10 @@
 
 use super::{On, Rules, Wait, end_it, pipe, steady, waits_for};
 use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
-use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
+use crate::diagnosis::{Sure, Verdict};
 use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
 
@@ -20,7 +20,10 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let Some(holder) = lock_holder(view, process, fd) else {
         let text = format!("{name} waits for the lock on {path}, which nobody in sight holds");
         let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends("the holder lets it go");
-        return finding.because(format!("{} has no time limit", wait.call));
+        let finding = finding.because(format!("{} has no time limit", wait.call));
+        // it may be on another machine, or in another container
+        let sees_all = view.after.reader.uid == 0 && !view.after.reader.in_namespace;
+        return if sees_all { finding } else { finding.after(view.age_ms(process), ways::LONG_MS) };
     };
     if holder == pid {
         let text = format!("{name} waits for the lock on {path}, which it holds itself by another descriptor");
@@ -82,7 +85,12 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         return Finding { verdict: Verdict::Waiting, hung_in_ms: why.hung_in_ms, ..finding };
     }
     // a holder that hangs never releases the lock; one that sleeps or waits may
-    if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
+    match why.verdict {
+        _ if circle => finding.certain(),
+        Verdict::Hung if steady(view, process, wait) && why.sure == Sure::Certain => finding.certain(),
+        Verdict::Unknown => finding.after(view.age_ms(process), ways::LONG_MS),
+        _ => finding,
+    }
 }
 
 /// Whether a process waits on a connection for what another one says, which holds its other end, and for nothing else.
@@ -248,11 +256,15 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let pid = process.pid;
     let (path, lock) = process.fds.iter().find_map(|fd| {
         let Object::File { path, inode, .. } = &fd.what else { return None };
+        let of_it = |lock: &&Lock| lock.inode == *inode && !lock.waits && lock.kind != "FLOCK";
+        // who writes waits for those that read
+        let writes = view.after.locks.iter().filter(of_it).any(|lock| lock.write && lock.pid == Some(pid));
         let blocks = |lock: &&Lock| {
             let taken = lock.pid.is_some_and(|holder| holder != pid);
-            lock.inode == *inode && !lock.waits && lock.write && taken && lock.kind != "FLOCK"
+            of_it(lock) && (lock.write || writes) && taken
         };
-        let lock = kind::is_database(path).then(|| view.after.locks.iter().find(blocks)).flatten()?;
+        let lock = view.after.locks.iter().find(blocks)?;
+        (kind::is_database(path) || kind::OF_A_DATABASE.contains(&lock.from)).then_some(())?;
         Some((path, lock))
     })?;
     let before =

@@ -8,7 +8,7 @@ mod daemon;
 pub mod file;
 mod loops;
 mod network;
-mod pipe;
+pub mod pipe;
 pub mod run;
 mod server;
 mod stdin;
@@ -132,6 +132,7 @@ impl<'a> Rules<'_, 'a> {
                 false => self.explain(child.pid),
             });
         }
+        beside(view, process, &mut found);
         let best = best(found);
         // no other process can end a read of a pipe of its own; a child that it has forgotten is not why it waits
         if serves.is_none()
@@ -209,6 +210,34 @@ impl<'a> Rules<'_, 'a> {
             return Finding { signature: Signature::LiveChild, ..finding }.ends("the child's end");
         }
         run::rest(view, process, all)
+    }
+}
+
+/// Takes the rank from what a process does not wait for: of an agent whose model owes it an answer, a command that it has
+/// forgotten; a child that sleeps for ever (`sleep infinity`) beside something else that goes on, by which its parent
+/// would end it.
+fn beside(view: &View<'_>, process: &Process, found: &mut [Finding]) {
+    let asks = view.agent(process.pid).is_some() && network::awaits_outside(view, process);
+    let sleeps = |finding: &Finding| finding.signature == Signature::NeverEnds && finding.pid != process.pid;
+    let is_agent = view.agent(process.pid).is_some();
+    let goes_on = |finding: &Finding| {
+        let works = matches!(finding.verdict, Verdict::Working | Verdict::Waiting) && finding.rank >= rank::SILENT;
+        works && !sleeps(finding)
+    };
+    let lives = !is_agent && found.iter().any(goes_on);
+    let elsewhere = |pid: Pid| {
+        let waits = view.waits(process);
+        // an event loop is told of its children by a channel of its own
+        let is_held_up = |wait: &Wait| {
+            !wait.polled && matches!(wait.on, On::Lock(_) | On::Input(_) | On::Output(_) | On::Connect(_) | On::Hidden)
+        };
+        !is_agent && !waits_for(view, process.pid, pid).0 && waits.iter().any(is_held_up)
+    };
+    for finding in found.iter_mut().filter(|finding| finding.pid != process.pid) {
+        let is_forgotten = asks && finding.verdict == Verdict::Hung;
+        if is_forgotten || (sleeps(finding) && (lives || elsewhere(finding.pid))) {
+            finding.rank = rank::IDLE;
+        }
     }
 }
 

@@ -66,6 +66,22 @@ fn by_neighbour(rules: &mut Rules<'_, '_>, process: &Process, finding: Finding, 
         let because = format!("{}; {}", finding.sentence, does.because);
         return does.because(because);
     }
+    // what the other end reads is the client's own input (ssh)
+    let own_input = |wait: &Wait| {
+        let On::Input(fd) = wait.on else { return None };
+        process
+            .fd(fd)
+            .filter(|fd| process.fd(0).is_some_and(|zero| super::same(&zero.what, &fd.what)))
+            .map(|fd| (wait.clone(), fd))
+    };
+    let waits = view.waits(process);
+    if does.signature == Signature::StdinOpen
+        && let Some((wait, fd)) = waits.iter().find_map(own_input)
+        && let Some(own) = super::stdin::rule(rules, process, &wait, fd)
+    {
+        let because = format!("{}; {}", own.because, does.sentence);
+        return Finding { rank: own.rank.max(finding.rank), ..own.because(because) };
+    }
     let text = format!("{}: {}", finding.sentence, does.sentence);
     let goes_on = does.verdict == Verdict::Working || (does.verdict == Verdict::Waiting && does.rank >= rank::CLOCK);
     match goes_on && does.hung_in_ms.is_none() && view.agent(process.pid).is_none() {
@@ -77,13 +93,26 @@ fn by_neighbour(rules: &mut Rules<'_, '_>, process: &Process, finding: Finding, 
 /// Whether a process has asked somebody over a connection and has not been answered yet, in words: `waits for an answer of
 /// 10.0.0.1:443`. After the time for which anybody waits it is a hang of its own.
 pub fn awaits_answer(view: &View<'_>, process: &Process) -> Option<String> {
+    asked(view, process).next().map(|socket| format!("waits for an answer of {}", socket.remote))
+}
+
+/// The same, of somebody outside of the tree: a model, as far as an agent is concerned.
+pub fn awaits_outside(view: &View<'_>, process: &Process) -> bool {
+    let is_inside = |socket: &&Socket| {
+        let peer = socket.peer.into_iter().flat_map(|peer| view.after.socket_holders(peer));
+        peer.map(|(holder, _)| holder.pid).any(|pid| view.after.tree.contains_key(&pid))
+    };
+    asked(view, process).any(|socket| !is_inside(&socket))
+}
+
+/// The connections over which somebody was asked and has not begun to answer.
+fn asked<'a>(view: &View<'a>, process: &'a Process) -> impl Iterator<Item = &'a Socket> {
     let most = view.limits.silent_ms.saturating_mul(HUNG_LIMITS);
-    let is_asked = |socket: &&Socket| {
+    let is_asked = move |socket: &&Socket| {
         let traffic = socket.traffic.map(|traffic| since_begin(view, process, traffic));
         traffic.is_some_and(|traffic| traffic.sent_bytes > 0 && !began(&traffic) && traffic.since_sent_ms < most)
     };
-    let asked = connections(view, process).into_iter().map(|(_, socket)| socket).find(is_asked)?;
-    Some(format!("waits for an answer of {}", asked.remote))
+    connections(view, process).into_iter().map(|(_, socket)| socket).filter(is_asked)
 }
 
 /// Whether an answer has begun. The kernel's clock has steps of some milliseconds: an answer at once has the age of its

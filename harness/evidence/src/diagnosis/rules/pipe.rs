@@ -39,7 +39,10 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         .copied()
         .filter(|writer| !strays.contains(writer) && view.after.descends(*writer, pid))
         .collect();
+    // who started one of them explains it too, and knows what else it waits for
+    let is_explained = |child: &Pid| below.iter().any(|other| other != child && view.after.descends(*child, *other));
     if !below.is_empty() {
+        let below: Vec<Pid> = below.iter().copied().filter(|child| !is_explained(child)).collect();
         return best(
             below.iter().map(|child| rules.explain(*child)).filter(|finding| finding.rank > rank::IDLE).collect(),
         );
@@ -229,6 +232,10 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
     }
     // a reader that sleeps for a time reads on after it
     if let Some(sleeper) = readers.iter().copied().find(|reader| sleeps(view, *reader)) {
+        let naps = rules.explain(sleeper);
+        if naps.verdict == Verdict::Hung {
+            return Some(naps);
+        }
         let text = format!("{name} writes to {what} as fast as {who} reads, and {} sleeps now", view.name(sleeper));
         return Some(Finding::waiting(pid, Signature::SlowReader, rank::CLOCK + 1, text).ends("the reader's pace"));
     }

@@ -100,6 +100,17 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         && vforked(view, process).is_none()
         && view.before.process(pid).is_none_or(|before| before.state == State::Disk)
     {
+        // memory.oom_control: nobody ends a process of that group by itself
+        if process.threads.iter().any(|thread| thread.wchan == "mem_cgroup_oom_synchronize") {
+            let text = format!("{name} waits for memory: its control group has used up its limit");
+            let finding =
+                Finding::hung(pid, Signature::Disk, None, text).because("the group ends none of its processes");
+            return Some(
+                finding
+                    .ends("a higher limit, or the end of another one of its group")
+                    .after(view.age_ms(process), LONG_MS),
+            );
+        }
         let text = format!("{name} waits for a disk or a network file system");
         return Some(Finding::waiting(pid, Signature::Disk, rank::CLOCK, text).ends("the device's answer"));
     }
@@ -453,6 +464,11 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             );
         }
         let text = format!("{name} waits inside itself, with a time limit");
+        if ways::handles_all(process) {
+            let finding = Finding::hung(pid, Signature::Timer, None, text).ends("a timer of its own").rank(rank::IDLE);
+            let finding = finding.because("the time limit may be of its runtime alone");
+            return by_design(view, finding.guess().after(view.age_ms(process), LONG_MS));
+        }
         return Finding::waiting(pid, Signature::Timer, rank::IDLE, text).ends("a timer of its own");
     }
     if let Some(fd) = only_its_own(view, process, waits) {

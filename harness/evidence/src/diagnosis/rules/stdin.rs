@@ -48,8 +48,18 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     if is_server(view, process, &over) {
         let timer = ways::also_a_timer(view, process);
-        let text = format!("{} waits for requests of {}{timer}", view.name(process.pid), view.names(&over));
-        return Some(Finding::waiting(process.pid, Signature::Helper, rank::SERVES, text).ends("a request"));
+        let (name, over) = (view.name(process.pid), view.names(&over));
+        let (text, ends) = match kind::helper(process) {
+            true => (format!("{name} waits for requests of {over}{timer}"), "a request".to_owned()),
+            // what it is cannot be seen
+            false => (
+                format!("{name} waits for {over} to write to its standard input{timer}"),
+                format!(
+                    "a request; or, if it is a command that asks something, a line: next time, {over} starts it with </dev/null"
+                ),
+            ),
+        };
+        return Some(Finding::waiting(process.pid, Signature::Helper, rank::SERVES, text).ends(ends));
     }
     if agent::takes_requests(view, process) {
         return None;
@@ -123,12 +133,13 @@ fn is_mute(view: &View<'_>, writer: Pid) -> bool {
 /// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
 /// servers.
 #[rustfmt::skip]
-const READERS: [&str; 58] = [
+const READERS: [&str; 68] = [
     "cat", "grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "mawk", "head", "tail", "sort", "uniq", "wc",
     "tr", "cut", "tee", "xargs", "jq", "yq", "bc", "dc", "patch", "ssh", "scp", "sftp", "sudo", "su", "passwd",
     "bash", "sh", "dash", "zsh", "ksh", "fish", "git", "gh", "npm", "npx", "yarn", "pnpm", "psql", "mysql",
     "sqlite3", "openssl", "gpg", "unzip", "rm", "cp", "mv", "apt", "apt-get", "dpkg", "terraform", "base64",
-    "sha256sum", "md5sum", "more",
+    "sha256sum", "md5sum", "more", "pip", "pip3", "twine", "pdb", "poetry", "conda", "gem", "composer", "cargo",
+    "keytool",
 ];
 
 /// Whether a process waits on its standard input for requests by design: its name says so, or both its streams lead to one
@@ -141,13 +152,18 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     if at_keys || view.agent(process.pid).is_some() || !has_both_streams(view, process, hosts) {
         return false;
     }
-    let program = kind::program(process);
+    // `python3 -m pip`
+    let module = process.args.iter().skip_while(|arg| *arg != "-m").nth(1).map(String::as_str);
+    let programs = [Some(kind::program(process)), Some(process.comm.as_str()), module];
     // a piece of code on the command line, or what a shell runs, is a command
-    let is_code = process.args.get(1).is_some_and(|arg| ["-c", "-e", "-"].contains(&arg.as_str()));
+    let is_code = match process.args.get(1) {
+        Some(arg) => ["-c", "-e", "-"].contains(&arg.as_str()),
+        None => kind::is_interpreter(kind::program(process)),
+    };
     let by_shell = view
         .process(process.ppid)
         .is_some_and(|parent| !hosts.contains(&parent.pid) && COMMON.contains(&kind::program(parent)));
-    !(READERS.contains(&program) || READERS.contains(&process.comm.as_str()) || is_code || by_shell)
+    !(programs.into_iter().flatten().any(|name| READERS.contains(&name)) || is_code || by_shell)
 }
 
 /// Whether one process holds the other ends of both its standard input and its standard output.
@@ -174,9 +190,13 @@ fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Fi
 }
 
 /// A parent that waits for another child, and for nothing else, writes no word until that has ended: that child is what the
-/// parent waits for.
+/// parent waits for. So it is with one that hands on an answer that it waits for, such as `git fetch` to `git index-pack`.
 fn after_another(view: &View<'_>, process: &Process, over: &[Pid]) -> Option<Finding> {
     let [parent] = over else { return None };
+    if let Some(asks) = asks_a_peer(view, *parent, process.pid).filter(|_| view.agent(*parent).is_none()) {
+        let text = format!("{} waits for what {} writes, which {asks}", view.name(process.pid), view.name(*parent));
+        return Some(Finding::waiting(process.pid, Signature::Pipeline, rank::IDLE, text).ends("that answer"));
+    }
     let mut children = view.living_children(*parent).map(|child| child.pid);
     let child = children.find(|child| {
         let is_apart = *child != view.after.reader.pid && !view.after.descends(process.pid, *child);
@@ -186,6 +206,19 @@ fn after_another(view: &View<'_>, process: &Process, over: &[Pid]) -> Option<Fin
     let text = format!("{name} waits for what {parent} writes, which waits for {child}");
     let finding = Finding::waiting(process.pid, Signature::Pipeline, rank::IDLE, text);
     Some(finding.ends(format!("the end of {child}")))
+}
+
+/// Whether a thread of a process does nothing but wait for another one than `child` at a connection, in words.
+fn asks_a_peer(view: &View<'_>, parent: Pid, child: Pid) -> Option<String> {
+    let parent = view.process(parent)?;
+    let remote = |wait: &Wait| {
+        let On::Input(fd) = wait.on else { return None };
+        let fd = parent.fd(fd).filter(|_| !wait.polled)?;
+        let is_of_child = view.other_end(parent, fd, true).contains(&child);
+        view.socket(fd).filter(|socket| !socket.remote.is_empty() && !is_of_child)
+    };
+    let waits = view.waits(parent);
+    waits.iter().find_map(remote).map(|socket| format!("waits for {}", socket.remote))
 }
 
 /// A writer beside the tree that sleeps, or waits for a child that does, will go on: it is a slow producer.

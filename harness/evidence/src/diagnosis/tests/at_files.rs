@@ -33,7 +33,7 @@ fn a_holder_that_asks_the_one_that_waits_for_its_lock_closes_a_circle() {
     expect![[r#"
         it waits for nothing else: Hung mutual-wait C6 (Likely): git (11) waits for the lock on /f, which page (20) holds; page (20) waits for git (11) itself: they wait for each other | kill 20 | /proc/locks names both, and the holder waits for an answer of the one that waits for the lock
         it has a timer: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which page (20) holds; page (20) has a timer of its own (at most 5s): page (20) reads descriptor 8 to its end, but git (11), which outlived the command that started it, holds it open | the end of what the holder does
-        it asks somebody else: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which page (20) holds | page (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: page (20) waits, and what for cannot be seen
+        it asks somebody else: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which page (20) holds | page (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: page (20) waits, and what for cannot be seen
     "#]].assert_eq(&all_answers(vec![
         ("it waits for nothing else", look(asks())),
         ("it has a timer", look(has(asks(), 5, Mode::Both, Object::Timer { left_ms: Some(5_000) }))),
@@ -263,7 +263,7 @@ fn a_lock_is_inherited_with_its_open_file() {
     expect![[r#"
         a child has the file open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
         a child, and a lock of the process alone: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
-        a stranger has the file open: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits, and what for cannot be seen
+        a stranger has the file open: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits, and what for cannot be seen
         a child that waits for the same lock: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
         who took it has ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which sleep (21) holds; sleep (21) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
     "#]].assert_eq(&all_answers(vec![

@@ -35,8 +35,8 @@ fn what_is_fed_later_is_not_why_its_host_waits() {
     ];
     expect![[r#"
         it reads of a command that sleeps: Waiting sleep: sleep (12) sleeps (15m)
-        it has asked a server: Waiting stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word; it may end by awk (11), which waits for an answer of 93.184.216.34:443
-        it was answered: Hung stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word
+        it has asked a server: Waiting peer-wait: awk (11) waits for its peer at 93.184.216.34:443, which has not answered for 500ms
+        it was answered: Waiting peer-wait: awk (11) waits for its peer at 93.184.216.34:443, which began to answer and has been silent for 500ms
         it waits for it: Hung stdin-open: cat (13) waits for its standard input to end or to say something, and awk (11) keeps it open without a word
         its keys come later: Waiting tty-read: cat (14) waits for a key at the terminal /dev/pts/3 (whose keys come from awk (11)); it may end by awk (11), which waits for sleep (12), which sleeps for a time
     "#]].assert_eq(&super::rows(rows.iter().map(|(name, look)| (*name, head(look)))));
