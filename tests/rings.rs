@@ -23,21 +23,22 @@ const BEHIND_SUPERVISE: usize = 29_890;
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 31] = [
+const LINES: [(&str, usize); 32] = [
     ("accept", 2_464),
     ("actors", 2_571),
     ("agents", 1_988),
-    ("cli", 9_117),
+    ("cli", 9_301),
     ("compat", 1_041),
     ("conform", 2_503),
     ("drift", 1_749),
     ("evidence", 20_793),
     ("hangs", 1_543),
+    ("issue", 1_115),
     ("judge", 8_249),
     ("lab", 2_239),
-    ("live", 5_115),
+    ("live", 5_116),
     ("logs", 12_912),
-    ("model-server", 1_843),
+    ("model-server", 1_958),
     ("oracle", 395),
     ("os", 12_026),
     ("processes", 351),

@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`], except those of `supervise` and `warp`.
 
 use crate::commands::{
-    agents, bisect, check, conform, explain, explore, import, list, merge, new, path, report, reproduce, run, score,
-    select, show, supervise, upstream, warp, why, wrapper,
+    agents, bisect, check, conform, explain, explore, import, list, merge, new, path, report, report_upstream,
+    reproduce, run, score, select, show, supervise, upstream, warp, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::moved;
@@ -58,6 +58,7 @@ enum Command {
     Upstream(upstream::Upstream),
     Bisect(bisect::Bisect),
     Agents(agents::Agents),
+    ReportUpstream(report_upstream::ReportUpstream),
     Why(why::Why),
     Explain(explain::Explain),
     Supervise(supervise::Supervise),
@@ -113,7 +114,7 @@ impl Program for Args {
         ("Hung now", &["why", "supervise"]),
         ("Test", &["run", "show", "list", "score", "merge", "report", "wrapper", "conform", "path", "warp"]),
         ("Write", &["new", "check", "import", "reproduce", "explore", "explain"]),
-        ("Releases", &["upstream", "bisect", "agents"]),
+        ("Releases", &["upstream", "bisect", "agents", "report-upstream"]),
         ("Shell", &["completions", "man", "help"]),
     ];
 
@@ -140,6 +141,7 @@ impl Program for Args {
             Command::Upstream(upstream) => upstream.run(out),
             Command::Bisect(bisect) => bisect.run(out),
             Command::Agents(agents) => agents.run(out),
+            Command::ReportUpstream(report) => report.run(out),
             Command::Path(path) => path.run(out),
             Command::Report(report) => report.run(out),
             Command::Wrapper(wrapper) => wrapper.run(out),

@@ -25,7 +25,8 @@ mod watch;
 pub use cell::{
     LIVE_ARG, Played, Virtual, cannot, deadline, played, run, run_asking, run_looking, run_telling, run_virtually,
 };
+pub use plan::order;
 /// The virtual time that a cell has if nothing else is said.
 pub use rehang_warp::HORIZON;
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
-pub use spec::{Cell, LiveError, SentSignal};
+pub use spec::{Cell, CellSpec, LiveError, MODEL_PORT, SentSignal};

@@ -24,5 +24,6 @@ pub use calls::{NO_HEAD, NoShape, TOOL_SERVER};
 pub use check::{BEYOND_SCRIPT, NOT_OFFERED, Problem};
 pub use event::{Ended, Event, Happened, Kind, Request, Side, State, Told};
 pub use ledger::{Ledger, NeverAsked};
-pub use script::{Limits, Script};
+pub use script::{Limits, Script, Sent, Then};
 pub use server::serve;
+pub use side::TEXT;

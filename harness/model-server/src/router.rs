@@ -8,15 +8,11 @@ use crate::check::{self, Problem};
 use crate::event::{Happened, Kind, Request, Told};
 use crate::script::Script;
 use crate::side;
-use rehang_scenario::turns::{Finish, Response, Turn, response_at};
-use rehang_scenario::{Fault, VTime};
+use rehang_scenario::VTime;
 use rehang_wire::http::Target;
-use rehang_wire::model::script::{Chunk, ModelScript, Stream, repeats};
+use rehang_wire::model::script::{Chunk, ModelScript, Stream};
 use rehang_wire::model::{Api, ModelEvent, ModelRequest, Part};
 use serde_json::Value;
-
-/// What the model says after the script's last response, so that no agent treats silence as a fault.
-const AFTER_THE_LAST: &str = "The script is over.";
 
 /// The server's state.
 #[derive(Debug)]
@@ -151,15 +147,11 @@ impl Router {
             problems.push(Problem::OtherApi(format!("{api:?} instead of {:?}", self.script.api)));
         }
         problems.extend(check::conversation(request));
-        let path = path(request, self.script.preload);
-        let path = repeated(&self.script.faults, &path).unwrap_or(path);
         let number = self.faults.begun() + 1;
-        let scripted = response_at(&self.script.turns, &path);
-        let scripted = scripted.filter(|r| !r.parts.is_empty() || r.finish != Finish::Stop);
-        let response = scripted.unwrap_or_else(|| {
+        let (path, response, is_scripted) = self.script.response(&path(request, self.script.preload));
+        if !is_scripted {
             problems.push(Problem::BeyondScript(path.clone()));
-            Response { parts: vec![Turn::Say(AFTER_THE_LAST.to_owned())], finish: Finish::Stop }
-        });
+        }
         let (chunks, missing) = self.script.chunks(&response, &path, number, request.last_result().unwrap_or(""));
         for chunk in &chunks {
             if let Chunk::Event(ModelEvent::ToolCall(call)) = chunk {
@@ -168,9 +160,7 @@ impl Router {
         }
         problems.extend(missing.into_iter().map(|missing| Problem::NoShape(missing.to_string())));
         let stream = self.faults.begin(chunks, now);
-        // Releases of Claude Code tell their own messages from the model's by the letters of an id.
-        let kind = if api == Api::Anthropic { "msg" } else { "response" };
-        let play = self.play(api, stream, format!("{kind}_{number}"), request);
+        let play = self.play(api, stream, self.script.id(api, number), request);
         (Kind::Main { path, response: number }, Answer::Play(play))
     }
 
@@ -178,13 +168,6 @@ impl Router {
         let model = if request.model.is_empty() { &self.script.model } else { &request.model };
         Play { api, stream, id, model: model.clone(), streamed: request.stream }
     }
-}
-
-/// The place of the response that the model repeats, if this place of the root session is after it.
-fn repeated(faults: &[Fault], path: &str) -> Option<String> {
-    let last = repeats(faults)? + 1;
-    let nth: usize = path.parse().ok()?;
-    (nth > last).then(|| last.to_string())
 }
 
 /// A request's place in the script: how often the assistant has spoken in its conversation, after the place of the task

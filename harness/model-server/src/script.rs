@@ -5,11 +5,14 @@
 use crate::calls::{NoShape, call};
 use rehang_agents::model::Dialect;
 use rehang_agents::{Call, Recipe, ToolShape};
-use rehang_scenario::Fault;
-use rehang_scenario::turns::{Response, Turn};
-use rehang_wire::model::script::{Chunk, chunks};
-use rehang_wire::model::{Api, ModelEvent};
+use rehang_scenario::turns::{Finish, Response, Turn, response_at};
+use rehang_scenario::{Fault, ModelDoes, Span, VTime};
+use rehang_wire::model::script::{Chunk, Item, Stream, chunks, repeats};
+use rehang_wire::model::{Api, Encoder, ModelEvent};
 use std::collections::BTreeMap;
+
+/// What the model says after the script's last response, so that no agent treats silence as a fault.
+const AFTER_THE_LAST: &str = "The script is over.";
 
 /// What the model says, and to whom.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +91,129 @@ impl Script {
         all.splice(0..0, words);
         (all, missing)
     }
+}
+
+/// What the body of a response sends, and how it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The silence before each piece, and its bytes.
+    pub pieces: Vec<(Span, Vec<u8>)>,
+    /// What comes after them.
+    pub then: Then,
+    /// The body for a request that wants no stream; it is sent when the stream would have ended.
+    pub whole: String,
+}
+
+/// What comes after the last piece of a response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Then {
+    /// The body ends.
+    Ends,
+    /// Nothing, for ever: the connection stays open.
+    Silence,
+    /// These bytes, again and again, each after this silence.
+    Repeats(Span, Vec<u8>),
+    /// The connection is reset.
+    Reset,
+    /// Instead of a body: this HTTP status.
+    Status(u16),
+}
+
+impl Script {
+    /// The place of the response that a request for the root session's or a subagent's place gets, the response, and
+    /// whether the scenario has it.
+    pub(crate) fn response(&self, path: &str) -> (String, Response, bool) {
+        let path = repeated(&self.faults, path).unwrap_or_else(|| path.to_owned());
+        let scripted = response_at(&self.turns, &path);
+        let scripted = scripted.filter(|r| !r.parts.is_empty() || r.finish != Finish::Stop);
+        let is_scripted = scripted.is_some();
+        let after = || Response { parts: vec![Turn::Say(AFTER_THE_LAST.to_owned())], finish: Finish::Stop };
+        (path, scripted.unwrap_or_else(after), is_scripted)
+    }
+
+    /// The id of a response; `number` is which it is over all sessions, from 1.
+    pub(crate) fn id(&self, api: Api, number: u32) -> String {
+        // Releases of Claude Code tell their own messages from the model's by the letters of an id.
+        format!("{}_{number}", if api == Api::Anthropic { "msg" } else { "response" })
+    }
+
+    /// Whether the scenario has a response at this place.
+    pub fn has(&self, path: &str) -> bool {
+        self.response(path).2
+    }
+
+    /// What the server sends to a streaming request for this place. `number` is in the ids; `faults_of` says which
+    /// response over all sessions it is to the model's faults, from 1; `answer` is what the last tool call told the model.
+    pub fn sent(&self, path: &str, number: u32, faults_of: u32, answer: &str) -> Sent {
+        let (path, response, _) = self.response(path);
+        let thinks = response.parts.iter().any(|part| matches!(part, Turn::Think(_)));
+        let (chunks, _) = self.chunks(&response, &path, number, answer);
+        let model = |fault: &Fault| match fault {
+            Fault::Model(fault) if fault.response == 0 || fault.response == faults_of => Some(fault.clone()),
+            _ => None,
+        };
+        let faults: Vec<_> = self.faults.iter().filter_map(model).collect();
+        let alive = faults.iter().find_map(|fault| match fault.does {
+            ModelDoes::KeepAlive(every) if !thinks => Some(every),
+            _ => None,
+        });
+        self.send(Stream::new(chunks, &faults, VTime(0)), &self.id(self.api, number), alive)
+    }
+
+    /// The same of a request on the side that is answered by [`crate::TEXT`].
+    pub fn on_the_side(&self, number: u32) -> Sent {
+        self.send(Stream::new(crate::side::text(), &[], VTime(0)), &format!("side_{number}"), None)
+    }
+
+    fn send(&self, mut stream: Stream, id: &str, alive: Option<Span>) -> Sent {
+        let mut encoder = Encoder::new(self.api, id, &self.model);
+        let (mut pieces, mut events, mut last, mut then) = (Vec::new(), Vec::new(), VTime(0), None);
+        while let (Some(at), None) = (stream.deadline(), &then) {
+            for item in stream.poll(at) {
+                let bytes = match item {
+                    Item::Event(event) => {
+                        let bytes = encoder.event(&event);
+                        events.push(event);
+                        bytes
+                    }
+                    Item::KeepAlive => {
+                        let bytes = encoder.event(&ModelEvent::KeepAlive);
+                        match alive {
+                            Some(every) => {
+                                then = Some(Then::Repeats(every, bytes));
+                                break;
+                            }
+                            None => bytes,
+                        }
+                    }
+                    Item::Compacting(_) | Item::Ended { clean: false } => Vec::new(),
+                    Item::Ended { clean: true } => encoder.end(),
+                    Item::Reset => {
+                        then = Some(Then::Reset);
+                        Vec::new()
+                    }
+                    Item::Status(status) => {
+                        then = Some(Then::Status(status));
+                        Vec::new()
+                    }
+                };
+                if !bytes.is_empty() {
+                    pieces.push((at.since(last), bytes));
+                    last = at;
+                }
+            }
+        }
+        let then = then.unwrap_or(if stream.is_over() { Then::Ends } else { Then::Silence });
+        let whole = rehang_wire::model::whole(self.api, id, &self.model, &events).to_string();
+        Sent { pieces, then, whole }
+    }
+}
+
+/// The place of the response that the model repeats, if this place of the root session is after it.
+fn repeated(faults: &[Fault], path: &str) -> Option<String> {
+    let last = repeats(faults)? + 1;
+    let nth: usize = path.parse().ok()?;
+    (nth > last).then(|| last.to_string())
 }
 
 fn api(dialect: Dialect) -> Api {

@@ -9,7 +9,7 @@ use rehang_wire::model::{Finish, ModelEvent, ModelRequest, ToolCall};
 use serde_json::{Value, json};
 
 /// The answer if a text is wanted.
-pub(crate) const TEXT: &str = "Scripted";
+pub const TEXT: &str = "Scripted";
 
 /// A request that generates nothing, by method and path: its kind, status and answer.
 pub(crate) fn plain(method: &str, path: &[&str], model: &str) -> (Side, u16, Value) {
@@ -38,9 +38,14 @@ pub(crate) fn generated(request: &ModelRequest, body: &Value) -> (Side, Vec<Chun
             let call = ToolCall { id: "call_side".to_owned(), name: only.name.clone(), input };
             (Side::Json, ModelEvent::ToolCall(call), Finish::ToolCalls)
         }
-        _ => (Side::Text, ModelEvent::TextDelta(TEXT.to_owned()), Finish::Stop),
+        _ => return (Side::Text, text()),
     };
     (side, vec![Chunk::Event(event), Chunk::Event(ModelEvent::Finish(finish))])
+}
+
+/// The response if a text is wanted.
+pub(crate) fn text() -> Vec<Chunk> {
+    vec![Chunk::Event(ModelEvent::TextDelta(TEXT.to_owned())), Chunk::Event(ModelEvent::Finish(Finish::Stop))]
 }
 
 /// The schema of the JSON that a request wants instead of a text; each API puts it elsewhere.

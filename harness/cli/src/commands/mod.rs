@@ -18,6 +18,7 @@ pub mod new;
 pub mod orders;
 pub mod path;
 pub mod report;
+pub mod report_upstream;
 pub mod reproduce;
 pub mod run;
 pub mod score;
