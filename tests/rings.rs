@@ -23,7 +23,7 @@ const BEHIND_SUPERVISE: usize = 29_890;
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 32] = [
+const LINES: [(&str, usize); 33] = [
     ("accept", 2_464),
     ("actors", 2_571),
     ("agents", 1_988),
@@ -46,6 +46,7 @@ const LINES: [(&str, usize); 32] = [
     ("report", 2_701),
     ("runner", 2_995),
     ("scenario", 9_095),
+    ("screens", 1_307),
     ("search", 4_931),
     ("stage", 4_806),
     ("strategy", 14_120),

@@ -10,6 +10,7 @@ mod drift;
 mod measure;
 mod record;
 mod recording;
+mod screens;
 mod site;
 #[cfg(test)]
 mod tests;

@@ -3,16 +3,18 @@
 //! Invariant: a recording is written whole or not at all; one that could not be made is named with its reason.
 
 use crate::recording::{self, DEADLINE_MAX, Recorded, Why};
+use crate::screens;
 use clap::Args;
 use rehang::bars::{self, Install};
 use rehang::commands::{self, Code, CommandError};
 use rehang::report::Format;
-use rehang_live::{Exit, SentSignal};
+use rehang_live::{Exit, ScreenKind, ScreenSize, SentSignal};
 use rehang_os::os::Sig;
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::Terminal;
 use rehang_scenario::text::counted;
-use rehang_upstream::agents;
+use rehang_screens::{Moment, Recordings};
+use rehang_upstream::agents::{self, Spec};
 use rehang_upstream::plan::{self, Cell};
 use serde_json::json;
 use std::io::Write;
@@ -32,7 +34,8 @@ use std::time::Duration;
   rehang-lab record claude@2.1.329 text question          into recordings/claude-2.1.329/
   rehang-lab record opencode@1.2.15 question/server-nobody --out fresh
   rehang-lab record codex@0.169.0 stdin-open --terminal pipe --for 30
-  rehang-lab record gemini@0.61.0 bash-never-ends --signal TERM@3")]
+  rehang-lab record gemini@0.61.0 bash-never-ends --signal TERM@3
+  rehang-lab record --screen codex@0.171.0 streaming permission --size 80x24")]
 pub struct Record {
     /// Releases, then scenarios: names of `scenarios/upstream`, or, with a slash, any of the corpus.
     #[arg(value_name = "AGENT@VERSION|SCENARIO", required = true)]
@@ -51,6 +54,18 @@ pub struct Record {
     /// after its end is recorded too.
     #[arg(long, value_name = "NAME@SECONDS", value_parser = sent)]
     pub signal: Option<SentSignal>,
+    /// Record screens at known moments: the words after the releases are moments (`streaming`, …), all by default. The
+    /// releases run in virtual time on a terminal, and each file is DIR/AGENT@VERSION-SIZE.ndjson; moments that it has
+    /// already are replaced.
+    #[arg(long, conflicts_with_all = ["terminal", "signal"])]
+    pub screen: bool,
+    /// With `--screen`: the terminal's sizes, columns x rows.
+    #[arg(long, value_name = "SIZE", default_values = ["80x24", "200x50"], value_parser = size, requires = "screen")]
+    pub size: Vec<ScreenSize>,
+    /// With `--screen`: the terminal answers that it understands the Program Status Protocol (OSC 7501), which terminals
+    /// rarely do.
+    #[arg(long, requires = "screen")]
+    pub program_status: bool,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
@@ -72,6 +87,9 @@ impl Record {
         let (specs, filters) = agents::specs(&all, &self.words, None)?;
         if specs.is_empty() {
             return Err(CommandError::Usage("name a release: `rehang-lab record claude@2.1.329 text`".to_owned()));
+        }
+        if self.screen {
+            return self.screens(&specs, &filters, out);
         }
         if filters.is_empty() {
             let text = "name a scenario: `rehang list upstream/` shows those of real releases".to_owned();
@@ -115,6 +133,75 @@ impl Record {
         Ok(worst)
     }
 
+    /// Records screens: a line for each moment that is recorded or is not, and a file for each release and size.
+    fn screens(&self, specs: &[Spec], words: &[String], out: &mut dyn Write) -> Result<Code, CommandError> {
+        let named = |word: &String| {
+            Moment::named(word).ok_or_else(|| {
+                let all = Moment::ALL.map(Moment::name).join(", ");
+                CommandError::Usage(format!("`{word}` is no moment; name one of {all}"))
+            })
+        };
+        let mut moments = words.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+        if moments.is_empty() {
+            moments = Moment::ALL.to_vec();
+        }
+        own_binary()?;
+        let store = agents::store()?;
+        let recipes = agents::recipes(&store, specs)?;
+        let bar = bars::of(recipes.len() * self.size.len() * moments.len());
+        let mut worst = Code::Expected;
+        for (agent, version, recipe) in &recipes {
+            let recipe = recipe.as_ref().map_err(|why| CommandError::Usage(why.to_string()))?;
+            let installed = store.install(recipe, &Install::on(&bar));
+            let installed = installed.map_err(|error| CommandError::Usage(error.to_string()))?;
+            for &size in &self.size {
+                let screen = ScreenKind { size, program_status: self.program_status };
+                let mut all = Recordings {
+                    agent: agent.clone(),
+                    version: version.clone(),
+                    size: (size.columns, size.rows),
+                    program_status: self.program_status,
+                    moments: Vec::new(),
+                };
+                let path = all.path(&self.out);
+                if path.exists() {
+                    all = Recordings::read(&path).map_err(|error| CommandError::Usage(error.to_string()))?;
+                }
+                for &moment in &moments {
+                    let name = format!("{agent}@{version} {} {}x{}", moment.name(), size.columns, size.rows);
+                    bar.set_message(name.clone());
+                    let came = screens::record(moment, recipe, &installed, screen);
+                    let mut row = json!({ "kind": "screen", "agent": agent, "version": version.to_string(),
+                        "moment": moment.name(), "columns": size.columns, "rows": size.rows });
+                    let said = match came {
+                        Ok(recording) => {
+                            row["label"] = json!(recording.label);
+                            let said = format!("recorded {name}: {}", recording.label.words());
+                            all.moments.retain(|known| known.moment != moment);
+                            all.moments.push(recording);
+                            // what is recorded is kept if the next one fails
+                            all.write(&self.out)?;
+                            said
+                        }
+                        Err(why) => {
+                            worst = Code::Unexpected;
+                            row["not-run"] = json!(why);
+                            format!("not run  {name}: {why}")
+                        }
+                    };
+                    match self.format {
+                        Format::Json => writeln!(out, "{row}")?,
+                        _ => writeln!(out, "{said}")?,
+                    }
+                    out.flush()?;
+                    bar.inc(1);
+                }
+            }
+        }
+        bar.finish_and_clear();
+        Ok(worst)
+    }
+
     fn tell(&self, cell: &Cell, came: Result<(Recorded, PathBuf), Why>, out: &mut dyn Write) -> std::io::Result<()> {
         let key = &cell.key;
         let name = format!("{}@{} {} {}", key.agent, key.version, key.scenario, key.terminal);
@@ -143,6 +230,16 @@ impl Record {
         }
         out.flush()
     }
+}
+
+/// Reads `80x24`.
+fn size(text: &str) -> Result<ScreenSize, String> {
+    let (columns, rows) = text.split_once('x').ok_or("write it as 80x24")?;
+    let number = |text: &str| match text.parse() {
+        Ok(number @ 10..=1_000) => Ok(number),
+        _ => Err(format!("`{text}` is no number from 10 to 1000")),
+    };
+    Ok(ScreenSize { columns: number(columns)?, rows: number(rows)? })
 }
 
 /// Reads `TERM@3`.

@@ -4,16 +4,16 @@
 
 use crate::plan;
 use crate::report::Report;
-use crate::spec::{Answer, Cell, CellSpec, LiveError};
+use crate::spec::{Answer, Cell, CellSpec, LiveError, ScreenKind};
 use crate::supervisor::END_SIGNAL;
 use rehang_agents::{Form, Recipe};
-use rehang_oracle::Oracle;
+use rehang_oracle::{Looks, Oracle};
 use rehang_processes::memory;
 use rehang_scenario::{
     Fault, ModelDoes, Scenario, Terminal,
     turns::{Bash, Step, Turn},
 };
-use rehang_warp::{Error as WarpError, Warp};
+use rehang_warp::{Ending, Error as WarpError, Warp};
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -189,8 +189,38 @@ pub struct Virtual {
 /// # Errors
 /// Why it could not be run. A machine on which no process may be traced is [`LiveError::Sandbox`].
 pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, LiveError> {
+    let mut oracle = settings.looks.map(|count| Oracle::new(count, settings.until));
     let order = CellSpec { is_virtual: true, ..plan::order(cell)? };
-    let mut line = serde_json::to_vec(&order).map_err(|error| LiveError::Fault(error.to_string()))?;
+    let (report, ending) = play_virtually(&order, cell, settings, oracle.as_mut())?;
+    let tally = oracle.map(|oracle| oracle.judge(&ending).tally());
+    Ok(report.in_virtual_time(&ending, settings.until, tally))
+}
+
+/// As [`run_virtually`], on this terminal. [`Report::lines`] has what was written there, byte for byte
+/// ([`Via::Screen`](crate::Via)). Then, what `oracle` says of each process when it looks.
+///
+/// # Errors
+/// As those of [`run_virtually`].
+pub fn run_on_screen(
+    cell: &Cell<'_>,
+    settings: &Virtual,
+    screen: ScreenKind,
+    mut oracle: Oracle,
+) -> Result<(Report, Looks), LiveError> {
+    let mut order = CellSpec { is_virtual: true, screen: Some(screen), ..plan::order(cell)? };
+    order.sandbox.size = screen.size;
+    let (report, ending) = play_virtually(&order, cell, settings, Some(&mut oracle))?;
+    let looks = oracle.judge(&ending);
+    Ok((report.in_virtual_time(&ending, settings.until, None), looks))
+}
+
+fn play_virtually(
+    order: &CellSpec,
+    cell: &Cell<'_>,
+    settings: &Virtual,
+    oracle: Option<&mut Oracle>,
+) -> Result<(Report, Ending), LiveError> {
+    let mut line = serde_json::to_vec(order).map_err(|error| LiveError::Fault(error.to_string()))?;
     line.push(b'\n');
     // files, since nobody outside of the tree acts while it runs
     let input = memory::holding("order", &line)?;
@@ -198,7 +228,6 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     let mut command = Command::new(&cell.rehang);
     command.arg(LIVE_ARG).env_clear().process_group(0);
     command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
-    let mut oracle = settings.looks.map(|count| Oracle::new(count, settings.until));
     let mut warp = Warp::new(command).until(settings.until).within(settings.within).last_signal(END_SIGNAL);
     if let Some(span) = settings.skip_tickers {
         warp = warp.skip_tickers(span);
@@ -206,7 +235,7 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     if let Some(seed) = settings.seed {
         warp = warp.seed(seed);
     }
-    if let Some(oracle) = &mut oracle {
+    if let Some(oracle) = oracle {
         warp = oracle.watch(warp);
     }
     let ending = warp.run().map_err(|error| match error {
@@ -218,10 +247,7 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     output.rewind()?;
     let answers = BufReader::new(output).lines().map_while(Result::ok);
     match answers.filter_map(|line| serde_json::from_str(&line).ok()).last() {
-        Some(Answer::Report(report)) => {
-            let tally = oracle.map(|oracle| oracle.judge(&ending).tally());
-            Ok(report.in_virtual_time(&ending, settings.until, tally))
-        }
+        Some(Answer::Report(report)) => Ok((*report, ending)),
         Some(Answer::Sandbox(why)) => Err(LiveError::Sandbox(why)),
         Some(Answer::Fault(why)) => Err(LiveError::Fault(why)),
         Some(Answer::Started | Answer::Hangs(_)) | None => {

@@ -101,6 +101,13 @@ impl Host {
         self.tell_all(now, &Input::Output(format!("{line}\n").into_bytes()), watch);
     }
 
+    /// The terminal itself says something to the agent.
+    pub fn terminal_says(&self, bytes: Vec<u8>) {
+        if let Some(screen) = self.screen.as_ref().filter(|_| !bytes.is_empty()) {
+            let _ = screen.try_send(bytes);
+        }
+    }
+
     /// Time has passed.
     pub fn tick(&mut self, watch: &mut Watch) {
         if self.clock_begins && watch.startup_ms().is_some() {

@@ -18,15 +18,17 @@ pub mod sandbox;
 mod serve;
 mod spec;
 mod supervisor;
+mod terminal;
 mod tools;
 mod verdict;
 mod watch;
 
 pub use cell::{
-    LIVE_ARG, Played, Virtual, cannot, deadline, played, run, run_asking, run_looking, run_telling, run_virtually,
+    LIVE_ARG, Played, Virtual, cannot, deadline, played, run, run_asking, run_looking, run_on_screen, run_telling,
+    run_virtually,
 };
 pub use plan::order;
 /// The virtual time that a cell has if nothing else is said.
 pub use rehang_warp::HORIZON;
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
-pub use spec::{Cell, CellSpec, LiveError, MODEL_PORT, SentSignal};
+pub use spec::{Cell, CellSpec, LiveError, MODEL_PORT, ScreenKind, ScreenSize, SentSignal};

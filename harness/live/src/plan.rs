@@ -4,7 +4,7 @@
 
 use crate::relay::{HOST_ARG, RELAY_ARG};
 use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
-use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
+use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT, ScreenSize};
 use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Wish, Words};
 use rehang_fakes::{mcp, tool};
@@ -159,7 +159,14 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     let mut scenario = scenario.clone();
     let mut calls = Calls::default();
     calls.replace(&mut scenario.turns)?;
-    let mut sandbox = Sandbox { shown: Vec::new(), files: calls.files, argv: Vec::new(), env: Vec::new(), terminal };
+    let mut sandbox = Sandbox {
+        shown: Vec::new(),
+        files: calls.files,
+        argv: Vec::new(),
+        env: Vec::new(),
+        terminal,
+        size: ScreenSize::DEFAULT,
+    };
     let server = own_server(&scenario).and(recipe.server.as_ref());
     let hook = recipe.hook.as_ref().filter(|_| !scenario.hook.is_empty());
     let wishes = [Some(if calls.asks { &recipe.ask } else { &recipe.allow }), server, hook];
@@ -225,6 +232,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         signal: cell.signal,
         counts_left: cell.counts_left,
         is_virtual: false,
+        screen: None,
         scenario,
     })
 }

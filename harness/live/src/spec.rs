@@ -46,6 +46,29 @@ pub struct Cell<'a> {
     pub counts_left: bool,
 }
 
+/// The size of a terminal, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ScreenSize {
+    /// How many characters a row has.
+    pub columns: u16,
+    /// How many rows it has.
+    pub rows: u16,
+}
+
+impl ScreenSize {
+    /// That of a terminal if nothing else is said.
+    pub const DEFAULT: ScreenSize = ScreenSize { columns: 120, rows: 40 };
+}
+
+/// A terminal that answers what it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScreenKind {
+    /// Its size.
+    pub size: ScreenSize,
+    /// It answers that it understands the Program Status Protocol (OSC 7501).
+    pub program_status: bool,
+}
+
 /// A signal that the agent is sent from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentSignal {
@@ -109,6 +132,8 @@ pub struct CellSpec {
     pub counts_left: bool,
     /// It runs in virtual time: nothing is judged by the clock, and a signal says that nothing more happens.
     pub is_virtual: bool,
+    /// Its terminal is this one, and what is written there is kept byte for byte.
+    pub screen: Option<ScreenKind>,
 }
 
 /// What the child process answers, a line of JSON each; the last is a report or an error.

@@ -11,6 +11,7 @@ use crate::report::{Ask, Evidence, Outcome, Report, Requests, Via};
 use crate::sandbox::{self, Said, SandboxError, Started};
 use crate::serve::Clients;
 use crate::spec::{Answer, CellSpec, MODEL_PORT, SentSignal};
+use crate::terminal::Answers;
 use crate::tools::{self, Tools};
 use crate::verdict;
 use crate::watch::{Decision, Watch};
@@ -115,6 +116,7 @@ async fn watch(
         _ => None,
     };
     let mut watch = Watch::new(order);
+    let mut terminal = order.screen.map(Answers::new);
     host.begin(&mut watch);
     let mut asks: Vec<Ask> = Vec::new();
     let mut problems: Vec<String> = Vec::new();
@@ -143,6 +145,9 @@ async fn watch(
             }
             Some(input) = inbox.recv() => match input {
                 Input::Output(stream, bytes) => {
+                    if let (Stream::Screen, Some(terminal), Some(bytes)) = (stream, &mut terminal, &bytes) {
+                        host.terminal_says(terminal.hear(bytes));
+                    }
                     for line in watch.output(stream, bytes.as_deref(), order) {
                         if let Some(clients) = &clients {
                             clients.hears(&line);

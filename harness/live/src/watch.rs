@@ -65,6 +65,8 @@ pub struct Watch {
     last_progress: Option<(String, Instant)>,
     novelty: Novelty,
     lines: [Lines; 3],
+    /// The first bytes of a character on the screen.
+    cut: Vec<u8>,
     open: [bool; 3],
     spawns: BTreeMap<String, u32>,
     commands: BTreeSet<(i32, String)>,
@@ -116,6 +118,7 @@ impl Watch {
             last_progress: None,
             novelty: Novelty::default(),
             lines: Default::default(),
+            cut: Vec::new(),
             open: [!tty && order.sandbox.terminal != Terminal::StdoutStopped, !tty, has_screen],
             spawns: BTreeMap::new(),
             commands: BTreeSet::new(),
@@ -207,6 +210,10 @@ impl Watch {
     /// Takes bytes of a stream; `None` is its end. Returns the lines of stdout that are whole now.
     pub fn output(&mut self, stream: Stream, bytes: Option<&[u8]>, order: &CellSpec) -> Vec<String> {
         let at = stream as usize;
+        if let (Stream::Screen, Some(_), Some(bytes)) = (stream, order.screen, bytes) {
+            self.screen(bytes);
+            return Vec::new();
+        }
         let lines = match bytes {
             Some(bytes) => self.lines[at].take(bytes),
             None => {
@@ -224,6 +231,18 @@ impl Watch {
             self.line(via, &text, order);
         }
         lines
+    }
+
+    /// Keeps what was written to the terminal as it is, but for a character of which only the first bytes have come: it
+    /// waits for the others.
+    fn screen(&mut self, bytes: &[u8]) {
+        self.cut.extend_from_slice(bytes);
+        let rest = match std::str::from_utf8(&self.cut) {
+            Err(error) if error.error_len().is_none() => self.cut.split_off(error.valid_up_to()),
+            _ => Vec::new(),
+        };
+        let whole = std::mem::replace(&mut self.cut, rest);
+        self.record.note(Via::Screen, &String::from_utf8_lossy(&whole));
     }
 
     /// Takes a line that the agent said.

@@ -91,6 +91,7 @@ fn sandbox(script: &str, terminal: Terminal) -> Sandbox {
         argv: vec!["/bin/sh".to_owned(), format!("{BIN}/agent.sh")],
         env: vec![("HOME".to_owned(), HOME.to_owned()), ("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
         terminal,
+        size: rehang_live::ScreenSize::DEFAULT,
     }
 }
 

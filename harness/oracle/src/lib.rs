@@ -31,24 +31,29 @@ const WATCHERS: [&str; 9] = ["sleep", "timeout", "gtimeout", "busybox", "sh", "b
 #[derive(Debug, Clone, Serialize)]
 pub struct Said {
     /// Virtual time from the start, in seconds.
-    at_seconds: f64,
-    by: By,
-    pid: Pid,
+    pub at_seconds: f64,
+    /// Who looked.
+    pub by: By,
+    /// The process that was asked about.
+    pub pid: Pid,
     /// Of the process that it is about: which that is, and when it was born.
     about: Pid,
     #[serde(skip)]
     born: Duration,
     /// The process's name.
-    program: String,
-    verdict: Verdict,
+    pub program: String,
+    /// The first word of the answer.
+    pub verdict: Verdict,
     /// How sure that is, in words.
-    sure: &'static str,
-    signature: Signature,
-    sentence: String,
+    pub sure: &'static str,
+    /// The name of the finding.
+    pub signature: Signature,
+    /// The answer in words.
+    pub sentence: String,
     because: String,
     /// After how many milliseconds it counts as hung, if it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hung_in_ms: Option<u64>,
+    pub hung_in_ms: Option<u64>,
     truth: Truth,
     /// It was called hung, and was not.
     is_false: bool,
@@ -98,7 +103,15 @@ impl Oracle {
             let part = f64::from(n) / f64::from(count.saturating_sub(1).max(1));
             Duration::from_millis((first * (last / first).powf(part) * 1000.0) as u64)
         };
-        let instants: Vec<Duration> = (0..count).map(instant).collect();
+        Oracle::at((0..count).map(instant).collect())
+    }
+
+    /// Looks that end at these instants, in their order; each begins a second before.
+    pub fn ending_at(instants: &[Duration]) -> Oracle {
+        Oracle::at(instants.iter().map(|at| at.saturating_sub(WINDOW)).collect())
+    }
+
+    fn at(instants: Vec<Duration>) -> Oracle {
         let boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         Oracle {
             instants: instants.into_iter(),
@@ -253,6 +266,11 @@ impl Looks {
     /// How the run ended, with its looks.
     pub fn with<'a>(&'a self, ending: &'a Ending) -> impl Serialize + 'a {
         Report { ending, looks: &self.said }
+    }
+
+    /// What was said, in the order of the looks.
+    pub fn said(&self) -> &[Said] {
+        &self.said
     }
 
     /// How many there were, and how many were false.

@@ -6,6 +6,7 @@
 use super::namespaces::fork_first;
 use super::{AGENT_ID, CWD, Sandbox, SandboxError, root, step};
 use crate::report::Exit;
+use crate::spec::ScreenSize;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
@@ -19,9 +20,6 @@ use std::ffi::CString;
 use std::io::{BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
-
-/// Rows and columns of a terminal.
-static SCREEN: libc::winsize = libc::winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// What the first process says, a line of JSON each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,7 +167,7 @@ fn first(sandbox: &Sandbox, streams: Streams, mut socket: UnixStream) -> ! {
         step("hiding from the agent", nix::sys::prctl::set_dumpable(false))?;
         root::make(sandbox)?;
         detach_own_streams()?;
-        let pty = open_pty(streams.terminal)?;
+        let pty = open_pty(streams.terminal, sandbox.size)?;
         let agent = fork_agent(sandbox, &streams, pty.as_ref())?;
         Ok::<_, SandboxError>((agent, pty))
     })();
@@ -221,7 +219,7 @@ fn detach_own_streams() -> Result<(), SandboxError> {
     step("detaching", dup2_stdin(&null).and_then(|()| dup2_stdout(&null)).and_then(|()| dup2_stderr(&null)))
 }
 
-fn open_pty(terminal: Terminal) -> Result<Option<Pty>, SandboxError> {
+fn open_pty(terminal: Terminal, size: ScreenSize) -> Result<Option<Pty>, SandboxError> {
     if !matches!(terminal, Terminal::Tty | Terminal::CttyNull) {
         return Ok(None);
     }
@@ -238,8 +236,9 @@ fn open_pty(terminal: Terminal) -> Result<Option<Pty>, SandboxError> {
         Ok::<_, rustix::io::Errno>(Pty { master, slave })
     })();
     let pty = step("a terminal", pty)?;
+    let size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the size outlives the call.
-    let sized = unsafe { libc::ioctl(pty.slave.as_raw_fd(), libc::TIOCSWINSZ, &raw const SCREEN) };
+    let sized = unsafe { libc::ioctl(pty.slave.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
     match sized {
         0 => Ok(Some(pty)),
         _ => step("a terminal's size", Err(std::io::Error::last_os_error())),

@@ -19,6 +19,7 @@ pub use init::{Said, Started, start};
 #[cfg(target_os = "linux")]
 pub use namespaces::{die_with_parent, enter, links};
 
+use crate::spec::ScreenSize;
 use rehang_processes::machine;
 use rehang_scenario::Terminal;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,8 @@ pub struct Sandbox {
     pub env: Vec<(String, String)>,
     /// How its streams are connected.
     pub terminal: Terminal,
+    /// The size of its terminal, if it has one.
+    pub size: ScreenSize,
 }
 
 /// A file of the sandbox.
