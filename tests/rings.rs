@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_890;
+const BEHIND_SUPERVISE: usize = 29_896;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -25,12 +25,12 @@ const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs
 /// new, by as much as that takes.
 const LINES: [(&str, usize); 33] = [
     ("accept", 2_464),
-    ("actors", 2_571),
+    ("actors", 2_881),
     ("agents", 1_988),
     ("cli", 9_301),
     ("compat", 1_041),
     ("conform", 2_503),
-    ("drift", 1_749),
+    ("drift", 1_751),
     ("evidence", 20_793),
     ("hangs", 1_543),
     ("issue", 1_115),
@@ -54,7 +54,7 @@ const LINES: [(&str, usize); 33] = [
     ("trace", 1_427),
     ("upstream", 1_941),
     ("warp", 5_667),
-    ("wire", 6_041),
+    ("wire", 6_047),
     ("words", 1_942),
     ("wrapper", 2_369),
 ];

@@ -73,17 +73,22 @@ def embedded(text, recorder):
     return text
 
 
-def record(release, agent_file, scenario, own=None):
-    """What the peer prints of a scenario; `own` is the text of one that is none of the project's."""
+def record(release, agent_file, scenario, own=None, until=None):
+    """What the peer prints of a scenario; `own` is the text of one that is none of the project's. With `until`, in virtual time,
+    for so long at most (`rehang upstream --record`)."""
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(f"{folder}/agents")
         agent = release.partition("@")[0]
         open(f"{folder}/agents/{agent}.toml", "w").write(agent_file)
         command = ["rehang-lab", "record", release, scenario, "--terminal", "null", "--for", "60"]
+        if until:
+            command = ["rehang", "upstream", release, scenario, "--terminal", "null", "--until", until, "--within", "20m",
+                       "--seed", "1"]
         if own:
             open(f"{folder}/{scenario}.toml", "w").write(own)
             command += ["--scenarios", f"{folder}/{scenario}.toml"]
-        done = subprocess.run([*command, "--agents", f"{folder}/agents", "--out", f"{folder}/out"], cwd=ROOT)
+        out = ["--record" if until else "--out", f"{folder}/out"]
+        done = subprocess.run([*command, "--agents", f"{folder}/agents", *out], cwd=ROOT)
         if done.returncode:
             sys.exit(done.returncode)
         [recorded] = glob.glob(f"{folder}/out/*/*.jsonl")

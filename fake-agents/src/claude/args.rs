@@ -4,6 +4,7 @@
 //! code. `--allowedTools` and its like take every word up to the next option, including a prompt that follows them:
 //! that is a trap of the real one, and is kept.
 
+use super::own_server;
 use super::release::Release;
 use crate::ReleaseError;
 use rehang_scenario::agents::CLAUDE;
@@ -78,6 +79,8 @@ pub struct Args {
     pub disallowed: Vec<String>,
     /// `--permission-prompt-tool stdio`: asks go over the control protocol.
     pub asks_host: bool,
+    /// `--mcp-config`: the name of a tool server of the client's own in it.
+    pub own_server: Option<String>,
     /// `--settings`: JSON, or the name of a file.
     pub settings: Option<String>,
     /// `--setting-sources`: those of `user`, `project` and `local` that are read; all if it is not given.
@@ -277,6 +280,9 @@ pub fn parse(words: &[String]) -> Parsed {
             }
             _ if ONE_WORD.contains(&name) => one().map(drop),
             _ if MANY_WORDS.contains(&name) => {
+                if let Some(text) = inline.as_ref().or(words.get(i)).filter(|_| name == "--mcp-config") {
+                    args.own_server = own_server::of_config(text);
+                }
                 many(&mut i, words, inline, &mut Vec::new());
                 Ok(())
             }
@@ -304,6 +310,17 @@ pub fn parse(words: &[String]) -> Parsed {
     Parsed::Run(args)
 }
 
+/// What both of the Claude Agent SDKs start Claude Code with, if their client can be asked (PyPI's 0.2.189 and npm's of that week).
+const SDK: [&str; 7] = [
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--input-format",
+    "stream-json",
+    "--permission-prompt-tool",
+    "stdio",
+];
+
 /// The command line with which a scenario's agent is started: its mode, its further arguments, its prompt.
 pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
     let mode = match agent {
@@ -317,6 +334,7 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
             &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         }
         ClaudeMode::Interactive => &[prompt],
+        ClaudeMode::Sdk => &SDK,
     };
     let own = words.iter().map(|&word| word.to_owned());
     std::iter::once(CLAUDE.fake().to_owned()).chain(own).chain(args.iter().cloned()).collect()

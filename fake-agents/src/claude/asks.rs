@@ -47,7 +47,7 @@ struct Ended {
 impl Engine {
     /// The host replies to an ask. A reply that fits no pending ask is dropped.
     pub fn reply(&mut self, now: VTime, ask: &str, reply: Reply, said: Result<&Value, &str>) {
-        if self.callback_replied(now, ask, said) {
+        if self.callback_replied(now, ask, said) || self.server_replied(now, ask, said) {
             return;
         }
         let Some(call) = self.asking(ask) else { return };
@@ -57,7 +57,11 @@ impl Engine {
             Reply::Deny { message, interrupt } => {
                 self.end_ask(now, &call, user(AskEnd::Rejected, Cause::Dismiss));
                 self.denied(&call);
-                self.finish(now, &call, Outcome::error(&message).because(Decision::RefusedByUser));
+                let outcome = match interrupt && self.config.release == Release::V2_1_329 {
+                    true => Outcome::taken_back(self.config.release),
+                    false => Outcome::error(&message).because(Decision::RefusedByUser),
+                };
+                self.finish(now, &call, outcome);
                 match interrupt {
                     true => self.interrupt(now, None),
                     false => self.go_on(now, &call),
@@ -106,6 +110,7 @@ impl Engine {
     pub fn stdin_ended(&mut self, now: VTime) {
         self.stdin_open = false;
         self.callbacks_closed(now);
+        self.server_gone(now);
         if self.config.answerer != Answerer::Host {
             return;
         }
@@ -165,7 +170,9 @@ impl Engine {
             self.end_ask(now, &call, Ended { end: AskEnd::Rejected, cause: Cause::Stop, by, answers: Vec::new() });
             over.push(call);
         }
+        let (unbegun, ending) = (self.hooks.hold_turn(), self.hooks.hold_stop());
         let hooked = self.end_hooks();
+        let own = self.end_own_calls();
         if let Some(request) = request {
             let done = self.writer.interrupted(request);
             self.effects.push(Effect::Emit(done));
@@ -178,7 +185,17 @@ impl Engine {
             self.stop_conv(now, Conv(i));
         }
         match root {
-            Phase::Hooks => return self.end_interrupted(now),
+            Phase::Hooks | Phase::Server => {
+                if unbegun {
+                    // it begins, only to end
+                    self.show_init();
+                    self.counted.turns = u32::from(self.config.release == Release::V2_0_77);
+                }
+                if let Some(text) = ending.filter(|_| self.config.release == Release::V2_1_329) {
+                    return self.end_turn(now, Some(&text), None);
+                }
+                return self.end_interrupted(now);
+            }
             Phase::Model | Phase::Backoff => {
                 self.show_cut_short();
                 return self.end_interrupted(now);
@@ -205,10 +222,20 @@ impl Engine {
                 State::Running if bash => self.effects.push(Effect::Kill { call: id }),
                 State::Task(_) => self.finish(now, &id, Outcome::error(texts::INTERRUPTED_TOOL)),
                 State::Done => {}
-                _ if hooked.contains(&id) && !inner => {
-                    self.set_state(&id, State::Stuck);
-                    let outcome = Outcome::interrupted_hook(self.config.release);
+                _ if own.contains(&id) && !inner => {
+                    let outcome = Outcome::interrupted_call(self.config.release);
                     self.finish(now, &id, outcome);
+                }
+                _ if let Some((_, ran)) = hooked.iter().find(|(of, _)| *of == id && !inner) => {
+                    self.set_state(&id, State::Stuck);
+                    match ran.clone() {
+                        Some(_) if self.config.release == Release::V2_1_329 => {
+                            let outcome = Outcome::interrupted_call(self.config.release);
+                            self.finish(now, &id, outcome);
+                        }
+                        Some(outcome) => self.finished(&id, outcome),
+                        None => self.finish(now, &id, Outcome::interrupted_hook(self.config.release)),
+                    }
                 }
                 _ if inner => self.set_state(&id, State::Done),
                 _ => {

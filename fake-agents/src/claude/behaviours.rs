@@ -22,13 +22,15 @@ pub struct Behaviour {
     pub releases: &'static [Release],
     /// How it is known.
     pub known: Known,
-    /// The recordings (tests/golden/claude-VERSION), separated by commas; or the source or the issue.
+    /// The recordings (tests/golden/claude-VERSION; `sdk/…`: claude-sdk-VERSION), separated by commas; or the source or the
+    /// issue.
     pub source: &'static str,
 }
 
 /// All behaviours of the persona.
 pub fn behaviours() -> Vec<Behaviour> {
-    BEHAVIOURS.iter().chain(super::hooks::BEHAVIOURS).chain(super::tools::BEHAVIOURS).copied().collect()
+    let more = super::hooks::BEHAVIOURS.iter().chain(super::tools::BEHAVIOURS).chain(super::own_server::BEHAVIOURS);
+    BEHAVIOURS.iter().chain(more).copied().collect()
 }
 
 /// The same, as the registry lists them.
@@ -315,7 +317,8 @@ mod tests {
             for (release, name) in
                 behaviour.releases.iter().flat_map(|r| behaviour.source.split(", ").map(move |n| (r, n)))
             {
-                let file = format!("tests/golden/claude-{}/{name}.jsonl", release.version());
+                let (folder, name) = name.strip_prefix("sdk/").map_or(("claude", name), |name| ("claude-sdk", name));
+                let file = format!("tests/golden/{folder}-{}/{name}.jsonl", release.version());
                 assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).is_file(), "{}: no {file}", behaviour.name);
             }
         }

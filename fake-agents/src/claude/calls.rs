@@ -7,6 +7,7 @@ use super::args::Mode;
 use super::asks::Ask;
 use super::engine::{Answerer, Conv, Effect, Engine, Server};
 use super::hooks::Gate;
+use super::own_server::OwnServer;
 use super::release::Release;
 use super::texts;
 use super::writer::{Decision, result_block};
@@ -126,6 +127,17 @@ impl Outcome {
         }
     }
 
+    /// The call of a client's tool was cancelled while it ran.
+    pub fn interrupted_call(release: Release) -> Outcome {
+        match release {
+            Release::V2_1_329 => {
+                let told = format!("{}{}", texts::TURNED_DOWN, texts::STOPPED_RUNNING);
+                Outcome::worded(&told, texts::TAKEN_BACK).because(Decision::TakenBack)
+            }
+            _ => Outcome::error(&texts::mcp_error(release, &json!(-32001), texts::aborted_call(release))),
+        }
+    }
+
     /// The same outcome, with the reason why the call ran or not.
     pub fn because(mut self, meta: Decision) -> Outcome {
         self.meta = Some(meta);
@@ -234,6 +246,8 @@ impl Engine {
             let at = tools.iter().position(|tool| tool.as_str() > "Grep" && tool != "Task").unwrap_or(tools.len());
             tools.splice(at..at, ["Glob", "Grep"].map(str::to_owned));
         }
+        let own = self.own.iter().filter(|_| self.server == Server::Connected);
+        tools.extend(own.flat_map(OwnServer::tools));
         tools.extend(self.config.tools.iter().filter(|_| self.server == Server::Connected).map(tool_of));
         let without_bash = self.config.release == Release::V2_1_329 && disallowed("Bash");
         tools.retain(|tool| !(disallowed(tool) || without_bash && tool == "Monitor"));
@@ -328,7 +342,9 @@ impl Engine {
         let (name, turn) = (call.name.clone(), call.turn.clone());
         if turn.is_none() || !self.offered(&name) {
             self.began(id);
-            let why = texts::no_such_tool(self.config.release, &name);
+            // nothing is said to have disabled a tool of a server that is not there
+            let is_own = self.own.as_ref().is_some_and(|own| own.has(&name));
+            let why = texts::no_such_tool(self.config.release, &name, is_own);
             let content = format!("<tool_use_error>Error: {why}</tool_use_error>");
             return self.finish(now, id, Outcome::worded(&content, &format!("Error: {why}")));
         }
@@ -424,6 +440,7 @@ impl Engine {
         let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
         call.state = State::Running;
         call.decision = Some(decision);
+        let (name, input) = (call.name.clone(), call.input.clone());
         match call.turn.clone() {
             Some(Turn::Bash(bash)) => {
                 if let Some(after) = self.config.release.task_after() {
@@ -431,7 +448,8 @@ impl Engine {
                 }
                 self.effects.push(Effect::Bash { call: id.to_owned(), bash: Box::new(bash) });
             }
-            Some(Turn::Permit(_)) if self.config.tools.as_ref().is_some_and(|server| call.name == tool_of(server)) => {
+            Some(Turn::Permit(_)) if self.call_own(now, id, &name, &input) => {}
+            Some(Turn::Permit(_)) if self.config.tools.as_ref().is_some_and(|server| name == tool_of(server)) => {
                 self.effects.push(Effect::CallTool { call: id.to_owned() });
             }
             Some(Turn::Permit(permit)) => {
@@ -637,7 +655,8 @@ impl Engine {
 
     fn offered(&self, tool: &str) -> bool {
         let known = self.tools().iter().any(|known| known == tool);
-        if self.config.tools.as_ref().is_some_and(|server| tool == tool_of(server)) {
+        let is_own = self.own.as_ref().is_some_and(|own| own.has(tool));
+        if is_own || self.config.tools.as_ref().is_some_and(|server| tool == tool_of(server)) {
             return known;
         }
         // A scenario may name any tool that needs a permission; only a tool that a rule withholds does not exist.

@@ -10,6 +10,10 @@ use super::writer::Writer;
 use rehang_scenario::VTime;
 use serde_json::{Map, Value, json};
 
+/// Why 2.1.329 does not bypass permissions.
+const NOT_LAUNCHED: &str = "Cannot set permission mode to bypassPermissions because the session was not launched with \
+                            --dangerously-skip-permissions";
+
 impl Engine {
     /// A control request of the host.
     pub fn request(&mut self, now: VTime, id: &str, subtype: &str, request: &Value) {
@@ -17,11 +21,27 @@ impl Engine {
         let newest = release == Release::V2_1_329;
         let text = |key: &str| request[key].as_str().unwrap_or_default();
         let reply = match subtype {
-            "initialize" if self.initialized => self.writer.refused(id, "Already initialized"),
+            "initialize" if self.initialized && !newest => {
+                let mut refused = self.writer.refused(id, "Already initialized");
+                if release == Release::V2_0_77 {
+                    refused["response"] = json!({"subtype": "error", "error": "Already initialized", "request_id": id,
+                        "pending_permission_requests": []});
+                }
+                refused
+            }
             "initialize" => {
-                self.initialized = true;
+                let again = std::mem::replace(&mut self.initialized, true);
                 let hooks = self.hooks.add(release, named_by_host(request));
-                self.writer.initialized(id, self.mode, self.busy(), hooks)
+                if !again {
+                    self.greet_server(now, request);
+                }
+                let reply = self.writer.initialized(id, self.mode, self.busy(), hooks);
+                self.effects.push(Effect::Emit(reply));
+                if again {
+                    let tasks = self.writer.background_changed(&self.background);
+                    self.effects.push(Effect::Emit(tasks));
+                }
+                return;
             }
             "interrupt" => {
                 self.interrupt(now, Some(id));
@@ -59,12 +79,17 @@ impl Engine {
 
     fn set_mode(&mut self, id: &str, name: &str) {
         let known = Mode::parse(name);
-        self.mode = known.unwrap_or(self.mode);
+        let before = self.mode;
+        self.mode = known.unwrap_or(before);
         let mut replies = match (self.config.release, known) {
             (Release::V2_1_329, None) => {
                 let why = "Cannot set permission mode: must be one of acceptEdits, auto, bypassPermissions, default, \
                            dontAsk, plan";
                 vec![self.writer.refused_as(id, why, "invalid_mode")]
+            }
+            (Release::V2_1_329, Some(Mode::Bypass)) if self.config.args.mode != Mode::Bypass => {
+                self.mode = before;
+                vec![self.writer.refused_as(id, NOT_LAUNCHED, "bypass_not_launched")]
             }
             (Release::V2_1_329, Some(_)) => {
                 let status = self.writer.mode_status(name);

@@ -11,10 +11,11 @@
 use super::args::{Args, Mode};
 use super::calls::{Call, tool_call};
 use super::hooks::{Command, Gate, Hooks, Reason, of_settings};
+use super::own_server::OwnServer;
 use super::release::Release;
 use super::stream::{Spoken, stop_reason};
 use super::texts;
-use super::writer::{Ending, Writer};
+use super::writer::{self, Ending, Writer};
 use crate::agent_host::AgentHost;
 use rehang_scenario::{
     Canon, ToolDoes, ToolServer, VTime, canon,
@@ -189,8 +190,12 @@ pub struct Engine {
     pub(super) ends: bool,
     aborting: bool,
     failed: bool,
+    /// 2.0.77 asks its model once more after a turn that has taken prompts up.
+    pub(super) owes_response: bool,
     /// How its tool server is.
     pub(super) server: Server,
+    /// The tool server of its client.
+    pub(super) own: Option<OwnServer>,
     /// Whether SIGINT has stopped a turn.
     pub(super) by_signal: bool,
 }
@@ -274,6 +279,8 @@ pub(super) enum Phase {
     Tools,
     /// It waits for hooks, before its first request or before its end.
     Hooks,
+    /// A prompt waits for the tool server of its client.
+    Server,
     /// It waits for something that never comes: a tool's result was lost.
     Lost,
 }
@@ -300,7 +307,9 @@ impl Engine {
             ends: false,
             aborting: false,
             failed: false,
+            owes_response: false,
             server: Server::Failed,
+            own: None,
             by_signal: false,
             config,
         };
@@ -366,7 +375,7 @@ impl Engine {
         if let Some(word) = self.hooks.waits_on() {
             return word;
         }
-        if self.convs[0].phase == Phase::Idle {
+        if matches!(self.convs[0].phase, Phase::Idle | Phase::Server) {
             return "message";
         }
         if let Some(word) = self.calls.iter().find_map(Call::waits_on) {
@@ -384,6 +393,7 @@ impl Engine {
             .filter_map(|c| c.until)
             .chain(tasks)
             .chain(self.hooks.deadline())
+            .chain(self.own.as_ref().and_then(OwnServer::deadline))
             .chain(self.inside.deadline())
             .min()
     }
@@ -399,6 +409,7 @@ impl Engine {
         self.begin_tasks(now);
         self.give_up_callbacks(now);
         self.give_notice(now);
+        self.tick_server(now);
         let acts = self.inside.tick(now);
         self.act_all(now, acts);
     }
@@ -451,7 +462,9 @@ impl Engine {
             ends,
             aborting,
             failed,
+            owes_response,
             server,
+            own,
             by_signal,
         } = self;
         let Config {
@@ -463,7 +476,8 @@ impl Engine {
             repeats: _,     // not compared: it never changes
             tools: _,       // not compared: it never changes
         } = config;
-        canon.num(*server as u64);
+        canon.num(*server as u64).flag(own.is_some());
+        own.iter().for_each(|own| own.canon(canon));
         hooks.canon(canon);
         inside.canon(canon);
         writer.canon(canon);
@@ -501,6 +515,7 @@ impl Engine {
             .flag(*notified)
             .flag(*aborting)
             .flag(*failed)
+            .flag(*owes_response)
             .flag(*by_signal);
     }
 
@@ -508,9 +523,17 @@ impl Engine {
 
     /// Begins the next turn if one waits and none runs.
     pub(super) fn pump(&mut self, now: VTime) {
-        if self.busy() || self.hooks.hold_prompts() {
+        if self.busy() || self.hooks.hold_prompts() || self.queue.is_empty() {
             return;
         }
+        match self.awaits_server(now) {
+            true => self.convs[0].phase = Phase::Server,
+            false => self.next_prompt(now),
+        }
+    }
+
+    /// The turn of the prompt that has waited longest begins.
+    pub(super) fn next_prompt(&mut self, now: VTime) {
         let Some(Prompt { blocks, notifies }) = self.queue.pop_front() else { return };
         self.notified = notifies;
         self.hooks.prompt_id.clear();
@@ -530,10 +553,7 @@ impl Engine {
             self.note(Fact::Session { id: session.clone(), parent: String::new() });
         }
         self.note(Fact::Busy { session, busy: true });
-        let tools = self.tools();
-        let server = self.config.tools.as_ref().map(|server| (server, self.server));
-        let init = self.writer.init(self.mode, &tools, server);
-        self.effects.push(Effect::Emit(init));
+        self.show_init();
         let orphan = blocks.iter().find(|block| block["type"] == "tool_result");
         let orphan = orphan.map(|block| block["tool_use_id"].as_str().unwrap_or_default().to_owned());
         let texts = blocks.iter().filter_map(|block| block["text"].as_str());
@@ -550,6 +570,16 @@ impl Engine {
             return self.give_up(now, Conv(0), &text, "invalid_request", Some(400));
         }
         self.ask_model(now, Conv(0));
+    }
+
+    /// The message at the begin of a turn.
+    pub(super) fn show_init(&mut self) {
+        let tools = self.tools();
+        let started = self.config.tools.iter().map(|server| (server.name.as_str(), "dynamic"));
+        let server = self.own.iter().map(|own| (own.name(), writer::SDK)).chain(started).next();
+        let server = server.map(|(name, source)| (name, source, self.server));
+        let init = self.writer.init(self.mode, &tools, server);
+        self.effects.push(Effect::Emit(init));
     }
 
     pub(super) fn begin_conv(&mut self, parent: Option<(Conv, String)>, path: String, turns: &[Turn]) -> Conv {
@@ -626,11 +656,38 @@ impl Engine {
         }
         if i == 0 && self.aborting {
             self.aborting = false;
+            self.next_response(conv);
             self.note_interrupted(texts::INTERRUPTED_TOOL);
             return self.end_turn(now, None, None);
         }
+        if i == 0 {
+            self.absorb_prompts();
+        }
         self.next_response(conv);
         self.ask_model(now, conv);
+    }
+
+    /// The prompts that have come since are shown to the model with the results of its calls, and have no turn of their own
+    /// (recorded of 2.0.77 and 2.1.329).
+    fn absorb_prompts(&mut self) {
+        if self.config.release == Release::V1_0_128 {
+            return;
+        }
+        let (absorbed, left): (VecDeque<Prompt>, _) =
+            std::mem::take(&mut self.queue).into_iter().partition(|prompt| !prompt.notifies);
+        self.queue = left;
+        for Prompt { blocks, .. } in absorbed {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+            let reminder = texts::reminder(&texts.join("\n"));
+            let talk = &mut self.convs[0];
+            if self.config.release == Release::V2_0_77 {
+                self.owes_response = true;
+                talk.answer.push_str(&format!("\n\n{reminder}"));
+            }
+            if let Some(last) = talk.messages.last_mut() {
+                last.parts.push(Part::Text(reminder));
+            }
+        }
     }
 
     /// The scripted model goes on to its next response, unless it repeats this one for ever.
@@ -705,6 +762,7 @@ impl Engine {
         self.counted.results += 1;
         self.convs[0].phase = Phase::Idle;
         self.convs[0].tries = 0;
+        self.owes_response = false;
         self.effects.push(Effect::Emit(result));
         let ok = text.is_some() && error.is_none();
         self.note(Fact::Result { ok, text: text.unwrap_or_default().to_owned() });

@@ -22,6 +22,7 @@ mod laws;
 mod misfit;
 mod models;
 mod options;
+mod own_server;
 mod program;
 mod release;
 pub(crate) mod screen;

@@ -51,6 +51,17 @@ impl Release {
         }
     }
 
+    /// How long it waits for each answer of its client's own tool server before its prompt begins without it (recorded in
+    /// virtual time; 2.1.329 says hello twice).
+    pub fn own_server_limit(self) -> Span {
+        Span::secs(if self == Release::V2_1_329 { 30 } else { 60 })
+    }
+
+    /// Whether it begins a connection to its client's tool server when a prompt comes, if there is none by then (recorded).
+    pub fn connects_again(self) -> bool {
+        self != Release::V2_1_329
+    }
+
     /// How long it then waits for the list of its tools; `None`: as long as is left of [`Release::server_limit`] (recorded
     /// likewise).
     pub fn list_limit(self) -> Option<Span> {
@@ -288,6 +299,11 @@ impl Release {
     /// Whether a callback of the host is given up after its limit; 1.0.128 waits for it without one (recorded).
     pub fn limits_callbacks(self) -> bool {
         self > Release::V1_0_128
+    }
+
+    /// The limit of a callback that is told of a prompt, if it has one of its own; the prompt is then blocked (recorded).
+    pub fn prompt_check_limit(self) -> Option<Span> {
+        (self == Release::V2_1_329).then_some(Span::secs(30))
     }
 
     /// How long an ask is open before hooks are told of it: 6 s in 2.1.329 (recorded); older ones told nobody in 9 s.

@@ -270,6 +270,9 @@ impl Engine {
         }
         let (text, parent) = (talk.now.last_text.clone(), talk.parent.is_some());
         self.next_response(conv);
+        if !parent && std::mem::take(&mut self.owes_response) {
+            return self.ask_model(now, conv);
+        }
         match parent.then_some(()) {
             Some(_) if self.hooked(now, Gate::SubagentStop(conv, text.clone())) => {}
             Some(_) => self.subagent_ended(now, conv, &text, false),
@@ -315,7 +318,13 @@ impl Engine {
             return;
         }
         let (id, parent) = (talk.now.id.clone(), talk.parent.clone());
-        let message = self.writer.assistant(&id, block, reason, parent.as_deref());
+        let mut message = self.writer.assistant(&id, block, reason, parent.as_deref());
+        let name = block["name"].as_str().unwrap_or_default();
+        if let Some(Value::Object(meta)) = message.pointer_mut("/tool_use_meta/0")
+            && self.own.as_ref().is_some_and(|own| own.has(name) && own.tools().all(|tool| tool != name))
+        {
+            meta.retain(|key, _| matches!(key.as_str(), "id" | "display_name"));
+        }
         self.emit_under(conv, message);
         let counts = conv == Conv(0) && self.config.release.counts_assistant();
         self.counted.turns += u32::from(counts);

@@ -3,6 +3,7 @@
 //! Invariant: a text here is a release's own, word for word; a text that is not recorded is marked `read` in
 //! [`super::behaviours`].
 
+use super::hooks::texts::STREAM_CLOSED_EARLY;
 use super::release::{CWD, Release};
 use rehang_scenario::Span;
 use rehang_scenario::attribution::{ANSWERED, ANSWERS_IN_MIND};
@@ -16,9 +17,9 @@ const READ_ONLY: [&str; 14] =
 const CHANGES_FILES: [&str; 7] = ["cp", "mkdir", "mv", "rm", "rmdir", "sed", "touch"];
 
 /// The end of a tool that is not offered.
-pub fn no_such_tool(release: Release, tool: &str) -> String {
+pub fn no_such_tool(release: Release, tool: &str, is_own: bool) -> String {
     match release {
-        Release::V2_1_329 => {
+        Release::V2_1_329 if !is_own => {
             format!(
                 "No such tool available: {tool}. {tool} is disabled for this session, in subagents as well as here."
             )
@@ -306,6 +307,44 @@ fn word(part: &str) -> &str {
 
 /// A call of a tool whose server takes no further call now: one at a time is played. No release's words.
 pub const NOT_CONNECTED: &str = "the tool server is not connected";
+
+/// How a prompt that has come in the middle of a turn is shown to the model (recorded of 2.0.77).
+pub fn reminder(prompt: &str) -> String {
+    format!(
+        "<system-reminder>\nThe user sent the following message:\n{prompt}\n\nPlease address this message and continue with \
+         your tasks.\n</system-reminder>"
+    )
+}
+
+/// What an error of a tool server's is called.
+pub fn mcp_error(release: Release, code: &Value, message: &str) -> String {
+    if release == Release::V2_1_329 { message.to_owned() } else { format!("MCP error {code}: {message}") }
+}
+
+/// Why a request to a client's tool server is cancelled at its limit.
+pub fn mcp_timed_out(release: Release) -> &'static str {
+    if release == Release::V2_1_329 {
+        "SdkError: Request timed out"
+    } else {
+        "McpError: MCP error -32001: Request timed out"
+    }
+}
+
+/// Why a call of a client's tool is cancelled by an interrupt.
+pub fn aborted_call(release: Release) -> &'static str {
+    if release == Release::V2_1_329 { "AbortError: remote-cancel" } else { "AbortError: This operation was aborted" }
+}
+
+/// What the model is told of a call of a client's tool if the client has closed stdin.
+pub fn own_call_lost(release: Release) -> &'static str {
+    match release {
+        Release::V2_1_329 => {
+            "The tool call was interrupted before a result was received. It may or may not have completed on the server \
+             \u{2014} verify before assuming it succeeded, and retry if needed."
+        }
+        _ => STREAM_CLOSED_EARLY,
+    }
+}
 
 /// What the model is told of a call that was given up after a tool server's silence (recorded; 2.1.329).
 pub fn server_silent(server: &str, tool: &str, limit: Span) -> String {

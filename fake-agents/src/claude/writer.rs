@@ -8,7 +8,7 @@ use super::calls::OF_SERVER;
 use super::engine::Server;
 use super::release::{CWD, Release};
 use super::texts;
-use rehang_scenario::{Canon, Span, ToolServer};
+use rehang_scenario::{Canon, Span};
 use serde_json::{Map, Value, json};
 
 /// Writes messages for one session.
@@ -53,6 +53,9 @@ pub struct Ending<'a> {
     /// Whether a word or a call came over a stream, not in one message alone.
     pub streamed: bool,
 }
+
+/// Who has named a tool server that is the client's own.
+pub(super) const SDK: &str = "sdk";
 
 /// Why a tool ran or did not: 2.1.329's `tool_result_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,17 +132,18 @@ impl Writer {
         })
     }
 
-    /// The list of tool servers (recorded).
-    fn servers(&self, server: Option<(&ToolServer, Server)>) -> Vec<Value> {
-        let one = |(server, is): (&ToolServer, Server)| {
+    /// The list of tool servers: the name, who has named it, how it is (recorded).
+    fn servers(&self, server: Option<(&str, &str, Server)>) -> Vec<Value> {
+        let one = |(name, source, is): (&str, &str, Server)| {
             let status = match is {
                 Server::Failed => "failed",
+                Server::WithoutList if source == SDK => "connected",
                 Server::WithoutList => self.release.without_list(),
                 Server::Connected => "connected",
             };
-            let mut one = json!({"name": server.name, "status": status});
+            let mut one = json!({"name": name, "status": status});
             if self.release == Release::V2_1_329 {
-                one["source"] = "dynamic".into();
+                one["source"] = source.into();
             }
             one
         };
@@ -152,8 +156,8 @@ impl Writer {
         format!("00000000-0000-4000-8000-{:012x}", self.uuids)
     }
 
-    /// The message `system/init`; `server`: its tool server, and how that is.
-    pub fn init(&mut self, mode: Mode, tools: &[String], server: Option<(&ToolServer, Server)>) -> Value {
+    /// The message `system/init`; `server`: the name of its tool server, who has named it, and how it is.
+    pub fn init(&mut self, mode: Mode, tools: &[String], server: Option<(&str, &str, Server)>) -> Value {
         let mut m = json!({
             "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
             "mcp_servers": self.servers(server), "model": self.model(), "permissionMode": self.mode_name(mode), "slash_commands": [],
@@ -317,8 +321,11 @@ impl Writer {
     fn tool_use_meta(&self, block: &Value) -> Option<Value> {
         let name = block["name"].as_str().filter(|_| self.release == Release::V2_1_329)?;
         let (server, tool) = name.strip_prefix(OF_SERVER)?.split_once("__")?;
-        let mut letters = tool.chars();
-        let shown: String = letters.next()?.to_uppercase().chain(letters).collect();
+        let word = |word: &str| {
+            let mut letters = word.chars();
+            letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
+        };
+        let shown = tool.split('_').map(word).collect::<Vec<_>>().join(" ");
         Some(json!({"id": block["id"], "display_name": shown, "server_display_name": server, "tool_name": tool}))
     }
 

@@ -1,16 +1,18 @@
-//! The editor that drives an agent over the Agent Client Protocol, or Codex over its own: it plays the steps of its scenario.
+//! The editor that drives an agent over the Agent Client Protocol, or Codex or Claude Code over their own: it plays the steps
+//! of its scenario.
 //!
 //! Invariant: a step begins when the one before it is done, line by line of what the agent says, however its output is
 //! cut into pieces.
 
+mod sdk;
 mod shapes;
 
 use crate::{Actor, Exit, Input, Output, PROMPT};
 use rehang_scenario::{Canon, EditorAnswer, EditorStep, Protocol, Until, VTime};
 use rehang_trace::RunEnd;
-use rehang_wire::claude::Lines;
+use rehang_wire::claude::{self, Lines};
 use serde_json::{Value, json};
-use shapes::{Asks, Said, Wanted};
+use shapes::{Asks, Heard, Said, Wanted};
 use std::collections::VecDeque;
 
 /// An editor.
@@ -28,10 +30,12 @@ pub struct Editor {
     /// Its requests; their ids are their places.
     requests: Vec<Request>,
     session: String,
-    /// The turns that the agent has answered with; the Agent Client Protocol has none.
+    /// The turns that the agent has answered with, or that a message has begun; the Agent Client Protocol has none.
     turns: Vec<Turn>,
     /// What the agent has asked for and has no answer to, by the ids of its requests.
     asked: VecDeque<(Value, Wanted)>,
+    /// Whether the person has stopped the turn.
+    stopped: bool,
     /// What the agent has said in this turn: anything, and of a tool call that it runs.
     seen: [bool; 2],
     text: String,
@@ -45,7 +49,7 @@ struct Request {
     reply: Option<Result<(), String>>,
 }
 
-/// A turn of Codex' protocol.
+/// A turn of Codex' protocol; in Claude Code's it has no id, and they end in the order of their prompts.
 #[derive(Debug)]
 struct Turn {
     id: String,
@@ -67,6 +71,7 @@ impl Editor {
             session: String::new(),
             turns: Vec::new(),
             asked: VecDeque::new(),
+            stopped: false,
             seen: [false; 2],
             text: String::new(),
         }
@@ -85,22 +90,30 @@ impl Editor {
     /// Begins a step or goes on with it; whether it is done.
     fn is_done(&mut self, now: VTime, step: &EditorStep, out: &mut Vec<Output>) -> bool {
         match step {
+            EditorStep::Hook(_) => {}
             EditorStep::Initialize => {
-                let is_done = self.call(shapes::initialize(self.protocol), out);
+                let is_done = self.call(shapes::initialize(self.protocol, &self.steps[..self.done]), out);
                 if is_done && self.protocol == Protocol::AppServer {
                     self.write(json!({"method": "initialized"}), out);
                 }
                 return is_done;
             }
-            EditorStep::NewSession => return self.call(shapes::new_session(self.protocol), out),
+            EditorStep::NewSession => {
+                return shapes::new_session(self.protocol).is_none_or(|asks| self.call(asks, out));
+            }
             EditorStep::Prompt => {
-                self.seen = [false; 2];
+                (self.seen, self.stopped) = ([false; 2], false);
                 self.text.clear();
-                let (method, params) = shapes::prompt(self.protocol, &self.session);
-                self.request(method, params, out);
+                match shapes::prompt(self.protocol, &self.session) {
+                    Some((method, params)) => self.request(method, params, out),
+                    None => {
+                        self.turns.push(Turn { id: String::new(), end: None });
+                        self.write(claude::user(PROMPT), out);
+                    }
+                }
             }
             EditorStep::Request(method) => {
-                let params = shapes::about(self.protocol, &self.session);
+                let (method, params) = shapes::about(self.protocol, &self.session, method);
                 self.request(method, params, out);
             }
             EditorStep::Until(Until::Reply) => return self.is_over(),
@@ -122,6 +135,11 @@ impl Editor {
         true
     }
 
+    /// Whether nothing more is asked for: before its first turn, a client of the Claude Agent SDK may be greeted as a tool server.
+    fn is_asked_no_more(&self) -> bool {
+        self.is_over() && !(self.protocol == Protocol::Sdk && self.turns.is_empty())
+    }
+
     /// Whether all of its requests have their replies, and all turns are over: nothing more comes.
     fn is_over(&self) -> bool {
         self.requests.iter().all(|request| request.reply.is_some()) && self.turns.iter().all(|turn| turn.end.is_some())
@@ -129,10 +147,10 @@ impl Editor {
 
     /// Answers what the agent asks for, the first or the second of what has no answer; whether that is done, or never can be.
     fn answers(&mut self, at: usize, answer: EditorAnswer, out: &mut Vec<Output>) -> bool {
-        let Some((id, wanted)) = self.asked.remove(at) else { return self.is_over() };
-        let (act, mut message) = wanted.answered(answer);
+        let Some((id, wanted)) = self.asked.remove(at) else { return self.is_asked_no_more() };
+        let (act, message) = wanted.answered(answer, &id);
+        self.stopped |= act == Some("stop");
         out.extend(act.map(Output::Acts));
-        message["id"] = id;
         if answer == EditorAnswer::Twice {
             self.write(message.clone(), out);
         }
@@ -148,12 +166,14 @@ impl Editor {
             return false;
         }
         out.push(Output::Acts("stop"));
+        self.stopped = true;
         match self.protocol {
             Protocol::Acp => self.write(json!({"method": "session/cancel", "params": {"sessionId": id}}), out),
             Protocol::AppServer => {
                 let params = json!({"threadId": id, "turnId": turn.unwrap_or_default()});
                 self.request("turn/interrupt", params, out);
             }
+            Protocol::Sdk => self.request("interrupt", json!({}), out),
         }
         true
     }
@@ -168,12 +188,11 @@ impl Editor {
     }
 
     fn request(&mut self, method: &str, params: Value, out: &mut Vec<Output>) {
-        let id = self.requests.len();
-        self.write(json!({"id": id, "method": method, "params": params}), out);
+        self.write(shapes::request(self.protocol, self.requests.len(), method, params), out);
         self.requests.push(Request { method: method.to_owned(), reply: None });
     }
 
-    /// Writes a message; Codex' protocol leaves the version out.
+    /// Writes a message; only the Agent Client Protocol names the version of JSON-RPC.
     fn write(&self, mut message: Value, out: &mut Vec<Output>) {
         if self.protocol == Protocol::Acp {
             message["jsonrpc"] = json!("2.0");
@@ -182,27 +201,23 @@ impl Editor {
     }
 
     fn hear(&mut self, message: &Value) {
-        let params = &message["params"];
-        match (message["method"].as_str(), message.get("id")) {
-            (Some(method), Some(id)) => {
-                let wanted = Wanted::of(self.protocol, method, params);
-                self.asked.extend(wanted.map(|wanted| (id.clone(), wanted)));
-            }
-            (Some(method), None) => {
-                let said = Said::of(self.protocol, method, params);
-                self.seen[0] |= said.update;
-                self.seen[1] |= said.tool;
-                self.text.extend(said.text);
-                if let Some((id, failed)) = said.over
-                    && let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id)
+        match Heard::of(self.protocol, message) {
+            Heard::Asks(id, wanted) => self.asked.push_back((id, wanted)),
+            Heard::TakesBack(id) => self.asked.retain(|(of, _)| *of != id),
+            Heard::Says(Said { update, tool, text, over }) => {
+                self.seen[0] |= update;
+                self.seen[1] |= tool;
+                self.text.extend(text);
+                if let Some((id, failed)) = over
+                    && let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id && turn.end.is_none())
                 {
+                    // Claude Code's result of a turn that was stopped is an error
+                    let failed = failed.filter(|_| !(self.protocol == Protocol::Sdk && self.stopped));
                     turn.end = Some(failed.map_or(Ok(()), Err));
                 }
             }
-            (None, Some(id)) => {
-                let at = id.as_u64().and_then(|id| usize::try_from(id).ok());
-                let Some(request) = at.and_then(|at| self.requests.get_mut(at)) else { return };
-                let error = message.get("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned());
+            Heard::Replies(id, error) => {
+                let Some(request) = self.requests.get_mut(id) else { return };
                 request.reply.get_or_insert(error.map_or(Ok(()), Err));
                 let result = &message["result"];
                 if let Some(session) = result["sessionId"].as_str().or(result["thread"]["id"].as_str()) {
@@ -212,7 +227,7 @@ impl Editor {
                     self.turns.push(Turn { id: id.to_owned(), end: None });
                 }
             }
-            _ => {}
+            Heard::Nothing => {}
         }
     }
 
@@ -288,11 +303,12 @@ impl Actor for Editor {
             session,
             turns,
             asked,
+            stopped,
             seen,
             text: _, // not compared: it goes into the text of the end, and no end is part of a cycle
         } = self;
         canon.num(*done as u64).flag(*sent).deadline(*goes_on).bytes(lines.held()).text(session);
-        canon.flag(seen[0]).flag(seen[1]);
+        canon.flag(seen[0]).flag(seen[1]).flag(*stopped);
         canon.list(requests, |canon, Request { method, reply }| {
             canon.text(method).num(reply.as_ref().map_or(0, |reply| 1 + u64::from(reply.is_err())));
         });
@@ -424,6 +440,67 @@ mod tests {
         let sent = |lines: &[&str]| played_over(Protocol::AppServer, steps.clone(), lines).1.split_off(4);
         assert!(sent(&[hello, thread]).is_empty());
         assert_eq!(sent(&[hello, thread, turn]), ["stop", "turn/interrupt"]);
+    }
+
+    #[test]
+    fn a_client_of_the_sdk_says_hello_with_its_hooks_and_answers_by_the_control_protocol() {
+        let over = r#"{"type":"result","subtype":"success","is_error":false,"result":"Hi"}"#;
+        let hello =
+            r#"{"type":"control_response","response":{"subtype":"success","request_id":"client_0","response":{}}}"#;
+        let asks = |id: &str, request: &str| {
+            format!(r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":{request}}}}}"#)
+        };
+        let tool = asks("r1", r#""can_use_tool","tool_name":"Bash","input":{"command":"ls"}"#);
+        let hook = asks("r2", r#""hook_callback","callback_id":"hook_0""#);
+        let call = asks("r3", r#""mcp_message","server_name":"client","message":{"method":"tools/call","id":2}"#);
+        let back = r#"{"type":"control_cancel_request","request_id":"r4"}"#;
+        let question = r#""can_use_tool","tool_name":"AskUserQuestion","input":{"questions":[{"question":"Q?","options":[{"label":"A"}]}]}"#;
+        let question = asks("r4", question);
+        let answers = |answer| {
+            let steps = vec![EditorStep::Answer(answer); 4];
+            let start =
+                [EditorStep::Hook(rehang_scenario::HookEvent::Stop), EditorStep::Initialize, EditorStep::Prompt];
+            let (mut editor, mut out) = (Editor::new(Protocol::Sdk, [&start[..], &steps[..]].concat()), Vec::new());
+            editor.on(VTime(0), Input::Begin, &mut out);
+            for line in [hello, &tool, &hook, &call, &question, back, over] {
+                editor.on(VTime(0), Input::Output(format!("{line}\n").into_bytes()), &mut out);
+            }
+            editor.on(VTime(0), Input::Over(Exit::Code(0)), &mut out);
+            let shown = out.into_iter().map(|output| match output {
+                Output::Write(line) => String::from_utf8(line).unwrap().trim_end().to_owned(),
+                Output::Settle { outcome, cause, .. } => format!("{outcome:?} {cause}"),
+                other => format!("{other:?}"),
+            });
+            shown.skip(2).collect::<Vec<_>>().join("\n")
+        };
+        let reply = |id: &str, said: &str| {
+            let said = format!(r#"{{"subtype":"success","request_id":"{id}","response":{said}}}"#);
+            format!(r#"{{"type":"control_response","response":{said}}}"#)
+        };
+        let allowed = [
+            "Acts(\"allow\")",
+            &reply("r1", r#"{"behavior":"allow","updatedInput":{"command":"ls"}}"#),
+            &reply("r2", "{}"),
+            &reply(
+                "r3",
+                r#"{"mcp_response":{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"done"}]}}}"#,
+            ),
+            "Acts(\"answer\")",
+            &reply(
+                "r4",
+                r#"{"behavior":"allow","updatedInput":{"questions":[{"question":"Q?","options":[{"label":"A"}]}],"answers":{"Q?":"A"}}}"#,
+            ),
+            "Completed ",
+        ];
+        assert_eq!(answers(EditorAnswer::Allow), allowed.join("\n"));
+        let ends = answers(EditorAnswer::Cancelled);
+        let first = reply("r1", r#"{"behavior":"deny","message":"not now","interrupt":true}"#);
+        assert!(ends.starts_with(&format!("Acts(\"stop\")\n{first}\n")), "{ends}");
+        assert!(
+            ends.contains(r#"{"decision":"block","reason":"not now"}"#) && ends.contains(r#""error":{"code":-32603"#),
+            "{ends}"
+        );
+        assert_eq!(answers(EditorAnswer::Error).matches(r#""error":"Internal error""#).count(), 4);
     }
 
     #[test]

@@ -26,8 +26,8 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("summary", DESCRIBED),
     ("permission_denials.*.tool_input.description", DESCRIBED),
 ];
-/// What 2.1.329 says every 30 s while a command runs, which the fake does not: messages of this type are left out.
-const HEARTBEAT: &str = "tool_progress";
+/// The type of what 2.1.329 says every 30 s while a command runs, which the fake does not: messages of this type are left out.
+pub const HEARTBEAT: &str = "tool_progress";
 const MEASURED: &str = "what the release measures of its own prompt, commands and skills";
 const MARKED: &str = "the model server marks in it which subagent's turns are meant";
 const DESCRIBED: &str = "a scenario's bash turn has a command and no description of it";

@@ -179,12 +179,14 @@ impl Run {
 
     /// Whether it does anything more if time passes: a sign of life that it hears is no act of its own.
     fn acts(&mut self) -> bool {
-        let (said, asked) = (self.session.messages().len(), self.session.asked.len());
+        // a sign of life is no act
+        let count = |run: &Run| run.session.messages().iter().filter(|m| m["type"] != claude::HEARTBEAT).count();
+        let (said, asked) = (count(self), self.session.asked.len());
         for _ in 0..TICKS_MAX {
             if !self.session.tick() {
                 return false;
             }
-            let more = self.session.messages().len() > said || self.session.asked.len() > asked;
+            let more = count(self) > said || self.session.asked.len() > asked;
             if more || self.session.exit.is_some() {
                 return true;
             }

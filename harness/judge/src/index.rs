@@ -357,7 +357,14 @@ impl<'a> Index<'a> {
             Did::Wrote(text) => names(text, ask.id),
             _ => false,
         });
-        carried.next().map_or(end.by, |act| act.who)
+        carried.next().filter(|act| !self.is_decided(act)).map_or(end.by, |act| act.who)
+    }
+
+    /// Whether a client has only passed on what the person at it did just before.
+    fn is_decided(&self, act: &Act<'a>) -> bool {
+        let before = self.acts.iter().filter(|of| of.at < act.at).max_by_key(|of| of.at);
+        let is_person = |of: &Act<'_>| of.at.t == act.at.t && matches!(of.what, Did::Acts(_));
+        actor(act.who) == Actor::Client && before.is_some_and(is_person)
     }
 }
 

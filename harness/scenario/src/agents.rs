@@ -28,7 +28,7 @@ pub static CLAUDE: AgentKind = AgentKind {
     programs: &["fake-claude", "claude"],
     releases: &["1.0.128", "2.0.77", "2.1.329"],
     default_release: "2.0.77",
-    modes: &[PRINT, JSON, STREAM_JSON, SCREEN],
+    modes: &[PRINT, JSON, STREAM_JSON, SCREEN, SDK],
     flag: None,
     has_model: true,
     has_server: false,
@@ -174,6 +174,12 @@ const STREAM_JSON: Mode = Mode {
 };
 const SCREEN: Mode =
     Mode { word: "interactive", form: Form::Interactive, title: "claude on a terminal", wires: IN_CLAUDE };
+const SDK: Mode = Mode {
+    word: "sdk",
+    form: Form::Stdin,
+    title: "claude, with a client of the Claude Agent SDK at its stdin",
+    wires: &[Wire::Process],
+};
 const IN_CLAUDE: &[Wire] = &[Wire::Process, Wire::InClaude];
 const RUN: Mode =
     Mode { word: "run", form: Form::Run, title: "run", wires: &[Wire::Process, Wire::InOpencode, Wire::InRun] };
@@ -203,6 +209,9 @@ const GEMINI_SCREEN: Mode =
 
 /// The releases of Codex whose `app-server` tells its client that a turn is over.
 pub const WITH_TURNS: [&str; 2] = ["0.116.0", "0.169.0"];
+
+/// The releases of Claude Code that the fake plays for a client of the Claude Agent SDK: 1.0.128 is not recorded for one.
+pub const WITH_SDK: [&str; 2] = ["2.0.77", "2.1.329"];
 
 /// Arguments of opencode and its forks that change who is asked.
 const OPENCODE_ARGS: &[&[&str]] = &[&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
@@ -325,7 +334,7 @@ pub struct Mode {
 impl Mode {
     /// The protocol in which an editor drives an agent that is started so; `None` if none does.
     pub fn editor(self) -> Option<Protocol> {
-        let spoken = [(ACP, Protocol::Acp), (APP_SERVER, Protocol::AppServer)];
+        let spoken = [(ACP, Protocol::Acp), (APP_SERVER, Protocol::AppServer), (SDK, Protocol::Sdk)];
         spoken.into_iter().find(|(of, _)| *of == self).map(|(_, protocol)| protocol)
     }
 }
@@ -514,8 +523,8 @@ fn prints_messages(steps: &[Step]) -> bool {
 
 impl ClaudeMode {
     /// All of them, in the order of the file format.
-    pub const ALL: [ClaudeMode; 4] =
-        [ClaudeMode::Print, ClaudeMode::Json, ClaudeMode::StreamJson, ClaudeMode::Interactive];
+    pub const ALL: [ClaudeMode; 5] =
+        [ClaudeMode::Print, ClaudeMode::Json, ClaudeMode::StreamJson, ClaudeMode::Interactive, ClaudeMode::Sdk];
 
     /// What it comes to.
     pub fn mode(self) -> Mode {
@@ -524,6 +533,7 @@ impl ClaudeMode {
             ClaudeMode::Json => JSON,
             ClaudeMode::StreamJson => STREAM_JSON,
             ClaudeMode::Interactive => SCREEN,
+            ClaudeMode::Sdk => SDK,
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub people: Vec<Person>,
-    /// With `mode = "acp"` or `mode = "app-server"`: what the agent's editor does, step by step.
+    /// With `mode = "acp"`, `mode = "app-server"` or `mode = "sdk"`: what the agent's editor does, step by step.
     #[serde(default = "default_editor")]
     #[schemars(length(max = 100))]
     pub editor: Vec<EditorStep>,
@@ -157,6 +157,8 @@ pub enum ClaudeMode {
     StreamJson,
     /// `claude PROMPT` on a terminal: prompts on screen, answers typed.
     Interactive,
+    /// `claude` as the Claude Agent SDK starts it, driven over stdin and stdout by an `editor`. 2.0.77 and newer.
+    Sdk,
 }
 
 /// opencode: release and form of use.

@@ -4,7 +4,7 @@
 //! without a server); what merely never happened is allowed.
 
 use crate::agents;
-use crate::editor::{Protocol, default_editor};
+use crate::editor::{EditorStep, Protocol, default_editor};
 use crate::limits;
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
@@ -389,18 +389,27 @@ impl Look {
     fn editor(&mut self, scenario: &Scenario) {
         if !scenario.agent.has_editor() {
             if scenario.editor != default_editor() {
-                let help =
-                    "`agent = { opencode = { mode = \"acp\" } }`, `agent = { codex = { mode = \"app-server\" } }`";
-                self.no(
-                    "editor".to_owned(),
-                    "only an agent in the mode `acp` or `app-server` has an editor",
-                    Some(help),
-                );
+                let help = "`agent = { opencode = { mode = \"acp\" } }`, `agent = { codex = { mode = \"app-server\" } }`, \
+                            `agent = { claude = { mode = \"sdk\" } }`";
+                let message = "only an agent in the mode `acp`, `app-server` or `sdk` has an editor";
+                self.no("editor".to_owned(), message, Some(help));
             }
             return;
         }
+        let (kind, release) = (scenario.agent.kind(), scenario.agent.release().unwrap_or_default());
+        let is_sdk = scenario.agent.editor() == Some(Protocol::Sdk);
+        for (i, step) in scenario.editor.iter().enumerate().filter(|_| !is_sdk) {
+            if matches!(step, EditorStep::Hook(_)) {
+                let help = "`agent = { claude = { mode = \"sdk\" } }`";
+                self.no(format!("editor.{i}"), "only a client of the Claude Agent SDK has this", Some(help));
+            }
+        }
+        if is_sdk && kind.releases.contains(&release) && !agents::WITH_SDK.contains(&release) {
+            let help = format!("releases that are recorded for it: {}", quoted(agents::WITH_SDK));
+            let message = "this release is not recorded for a client of the Claude Agent SDK";
+            self.no(format!("agent.{}.as", kind.word), message, Some(&help));
+        }
         if scenario.agent.editor() == Some(Protocol::AppServer) {
-            let (kind, release) = (scenario.agent.kind(), scenario.agent.release().unwrap_or_default());
             if !scenario.agent.is_prompted() {
                 let help = "leave it out: its editor prompts it or does not, by its steps";
                 let message = "`app-server` has no prompt on its command line";

@@ -59,7 +59,8 @@ pub fn refuse(request_id: &str, error: &str) -> Value {
     json!({"type": "control_response", "response": {"subtype": "error", "request_id": request_id, "error": error}})
 }
 
-fn reply(request_id: &str, response: Value) -> Value {
+/// Replies to a request of the agent's with this content.
+pub fn reply(request_id: &str, response: Value) -> Value {
     json!({
         "type": "control_response",
         "response": {"subtype": "success", "request_id": request_id, "response": response},
@@ -241,9 +242,14 @@ pub enum FromAgent {
 pub fn from_agent(line: &str) -> Option<FromAgent> {
     let message: Value = serde_json::from_str(line).ok()?;
     message.as_object()?;
+    Some(read(message))
+}
+
+/// Reads a message that an agent wrote.
+pub fn read(message: Value) -> FromAgent {
     let parent = || message["parent_tool_use_id"].as_str().map(str::to_owned);
     let content = || blocks(&message["message"]["content"]);
-    Some(match (message["type"].as_str(), message["subtype"].as_str()) {
+    match (message["type"].as_str(), message["subtype"].as_str()) {
         (Some("system"), Some("init")) => FromAgent::Init {
             session: text(&message["session_id"]),
             tools: message["tools"].as_array().map_or_else(Vec::new, |all| all.iter().map(text).collect()),
@@ -267,7 +273,7 @@ pub fn from_agent(line: &str) -> Option<FromAgent> {
             text: text(&message["result"]),
         },
         _ => FromAgent::Other(message),
-    })
+    }
 }
 
 /// The id of a control request that an agent wrote, whatever it asks for; `None` if the line is anything else.

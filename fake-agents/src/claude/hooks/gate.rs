@@ -112,6 +112,20 @@ impl Hooks {
         self.waiting.iter().any(|waiting| waiting.gate == Gate::End)
     }
 
+    /// Whether a turn has not begun yet.
+    pub fn hold_turn(&self) -> bool {
+        self.waiting.iter().any(|waiting| matches!(waiting.gate, Gate::Prompt(_)))
+    }
+
+    /// The last text of a turn whose end waits.
+    pub fn hold_stop(&self) -> Option<String> {
+        let text = |waiting: &Waiting| match &waiting.gate {
+            Gate::Stop(text) => Some(text.clone()),
+            _ => None,
+        };
+        self.waiting.iter().find_map(text)
+    }
+
     /// What it waits for, in one word, if it waits for hooks.
     pub fn waits_on(&self) -> Option<&'static str> {
         let waiting = self.waiting.iter().filter(|waiting| !matches!(waiting.gate, Gate::Notice(_)));
@@ -174,6 +188,8 @@ impl Engine {
         let mut running = Vec::new();
         for hook in hooks {
             self.hooks.begun += 1;
+            let is_check = event == Event::UserPromptSubmit && matches!(hook.what, What::Callback(_));
+            let usual = release.prompt_check_limit().filter(|_| is_check).unwrap_or(usual);
             let (id, until) = (self.hooks.begun, now + hook.limit.unwrap_or(usual));
             let shown = matches!(hook.what, What::Command(_))
                 && !matches!(event, Event::SessionEnd | Event::Notification)
@@ -267,20 +283,29 @@ impl Engine {
         said: Result<&Value, &str>,
     ) -> bool {
         let Some((id, callback, gate)) = self.callback(request) else { return false };
-        let mut end = HookEnd::default();
+        let (mut end, mut warning) = (HookEnd::default(), None);
         match said {
             Ok(said) => end.stdout = said.to_string(),
             Err(why) => {
                 self.effects.push(Effect::Complain(texts::callback_failed(&callback, why)));
                 if self.config.release == Release::V2_1_329 {
                     let (event, _) = self.subject(&gate);
-                    let warning = texts::callback_invalid(event.name(), &callback);
-                    let message = self.writer.informational(&warning, Some("hook_callback_failed"), None);
-                    self.effects.push(Effect::Emit(message));
+                    warning = Some(texts::callback_invalid(event.name(), &callback));
                 }
             }
         }
-        self.hook_ended(now, id, &end);
+        // a turn begins before it is told of what has failed
+        let is_before = matches!(gate, Gate::Prompt(_));
+        if is_before {
+            self.hook_ended(now, id, &end);
+        }
+        if let Some(warning) = warning {
+            let message = self.writer.informational(&warning, Some("hook_callback_failed"), None);
+            self.effects.push(Effect::Emit(message));
+        }
+        if !is_before {
+            self.hook_ended(now, id, &end);
+        }
         true
     }
 
@@ -327,8 +352,8 @@ impl Engine {
         }
     }
 
-    /// An interrupt ends all hooks; returns the calls that waited for theirs.
-    pub(in crate::claude) fn end_hooks(&mut self) -> Vec<String> {
+    /// An interrupt ends all hooks; returns the calls that waited for theirs, with the outcomes of those that had run.
+    pub(in crate::claude) fn end_hooks(&mut self) -> Vec<(String, Option<Outcome>)> {
         let mut calls = Vec::new();
         // a notice of an ask that is taken back is not
         let is_notice = |waiting: &Waiting| matches!(waiting.gate, Gate::Notice(_));
@@ -346,8 +371,10 @@ impl Engine {
             if let Gate::Pre(call) = &gate {
                 self.began(call);
             }
-            if let Gate::Pre(call) | Gate::Ask(call, _) | Gate::Post(call, _) = gate {
-                calls.push(call);
+            match gate {
+                Gate::Pre(call) | Gate::Ask(call, _) => calls.push((call, None)),
+                Gate::Post(call, outcome) => calls.push((call, Some(outcome))),
+                _ => {}
             }
         }
         calls
@@ -363,6 +390,11 @@ impl Engine {
 
     /// 2.1.329 says that a hook of a tool did not decide; a callback's call does not run.
     fn gave_up(&mut self, gate: &Gate, event: Event, what: &What) {
+        if let (Gate::Prompt(_), What::Callback(_)) = (gate, what)
+            && let Some(waiting) = self.hooks.waiting.iter_mut().find(|waiting| waiting.gate == *gate)
+        {
+            waiting.verdict.blocks = Some(Reason { command: None, text: texts::PROMPT_CHECK_LATE.to_owned() });
+        }
         let Gate::Pre(call) = gate else { return };
         match what {
             What::Command(_) => {
@@ -411,8 +443,13 @@ impl Engine {
         self.counted.turns = 0;
         let mut said = String::new();
         if self.config.release == Release::V2_1_329 {
-            said = texts::prompt_blocked(&reason.with_command(), prompt);
-            let message = self.writer.prompt_blocked(&said, reason.text.trim_end());
+            let is_late = reason.text == texts::PROMPT_CHECK_LATE;
+            said = texts::prompt_blocked(&reason.with_command(), (!is_late).then_some(prompt));
+            let mut message = self.writer.prompt_blocked(&said, reason.text.trim_end());
+            if is_late {
+                message["prompt_submit_outcome"] =
+                    json!({"kind": "no_verdict", "prompt_kept": false, "no_verdict_kind": "callback_timed_out"});
+            }
             self.effects.push(Effect::Emit(message));
         }
         self.end_turn_as(now, Some(&said), None, Some(BLOCKED));
@@ -425,7 +462,10 @@ impl Engine {
         self.began(call);
         let Some(tool) = self.calls.iter().find(|c| c.id == call).map(|c| c.name.clone()) else { return };
         let denied = match (&verdict.blocks, &verdict.permission) {
-            (Some(reason), _) => Some(texts::blocked_by_hook(release, &tool, &reason.with_command(), true)),
+            (Some(reason), _) => {
+                let by_code = reason.command.is_some();
+                Some(texts::blocked_by_hook(release, &tool, &reason.with_command(), by_code))
+            }
             (None, Some((Permission::Deny, text))) if text == texts::CALLBACK_LATE => Some(text.clone()),
             (None, Some((Permission::Deny, text))) => Some(texts::blocked_by_hook(release, &tool, text, false)),
             _ => None,

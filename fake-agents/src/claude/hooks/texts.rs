@@ -25,9 +25,13 @@ pub(in crate::claude) fn blocked_by_hook(release: Release, tool: &str, why: &str
 }
 
 /// What 2.1.329 says of a prompt that a hook blocked.
-pub(in crate::claude) fn prompt_blocked(why: &str, prompt: &str) -> String {
-    format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {prompt}")
+pub(in crate::claude) fn prompt_blocked(why: &str, prompt: Option<&str>) -> String {
+    let prompt = prompt.map_or(String::new(), |prompt| format!("\n\nOriginal prompt: {prompt}"));
+    format!("UserPromptSubmit operation blocked by hook:\n{why}{prompt}")
 }
+
+/// Why 2.1.329 blocks a prompt whose callback has not returned (recorded).
+pub(in crate::claude) const PROMPT_CHECK_LATE: &str = "UserPromptSubmit hook callback timed out after 30000ms";
 
 /// What the model is told of a turn that a hook keeps from ending.
 pub(in crate::claude) fn stop_feedback(release: Release, why: &str) -> String {

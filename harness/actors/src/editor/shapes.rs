@@ -2,14 +2,14 @@
 //!
 //! Invariant: an editor sends what a real client sends; what it does wrong on purpose, its answer names.
 
-use super::PROMPT;
-use rehang_scenario::{EditorAnswer, Protocol};
+use super::{PROMPT, sdk};
+use rehang_scenario::{EditorAnswer, EditorStep, Protocol};
 use serde_json::{Map, Value, json};
 
 /// The folder that the editor has open. Nothing in a cell reads it.
 const FOLDER: &str = "/project";
-/// The tool of the editor's own that an agent can call over Codex' protocol.
-const TOOL: &str = "client_tool";
+/// The tool of the editor's own that an agent can call over Codex' protocol, or Claude Code's.
+pub(super) const TOOL: &str = "client_tool";
 
 /// A request: its method and its parameters.
 pub(super) type Asks = (&'static str, Value);
@@ -27,6 +27,8 @@ pub(super) enum Wanted {
     Elicitation,
     /// A call of the editor's own tool.
     Call,
+    /// What Claude Code asks a client of its SDK for.
+    Control(sdk::Control),
 }
 
 impl Wanted {
@@ -48,24 +50,37 @@ impl Wanted {
         }
     }
 
-    /// The answer, and the person's act that it is: what the editor does wrong is none.
-    pub fn answered(&self, answer: EditorAnswer) -> (Option<&'static str>, Value) {
+    /// The answer to the request of this id, and the person's act that it is: what the editor does wrong is none.
+    pub fn answered(&self, answer: EditorAnswer, id: &Value) -> (Option<&'static str>, Value) {
         let act = match answer {
-            EditorAnswer::Allow | EditorAnswer::Twice if matches!(self, Wanted::Answers(_)) => Some("answer"),
+            // a hook, or a tool server, is no person
+            _ if matches!(self, Wanted::Control(sdk::Control::Hook | sdk::Control::Server { .. })) => None,
+            EditorAnswer::Allow | EditorAnswer::Twice if self.is_question() => Some("answer"),
             EditorAnswer::Allow | EditorAnswer::Twice => Some("allow"),
             EditorAnswer::Always => Some("always"),
             EditorAnswer::Reject => Some("deny"),
             // that decision ends the turn too
-            EditorAnswer::Cancelled if *self == Wanted::Decision => Some("stop"),
+            EditorAnswer::Cancelled if matches!(self, Wanted::Decision | Wanted::Control(_)) => Some("stop"),
             EditorAnswer::Cancelled => Some("dismiss"),
             EditorAnswer::NotOffered | EditorAnswer::Error | EditorAnswer::WrongShape => None,
         };
-        let result = match answer {
-            EditorAnswer::Error => return (act, json!({"error": {"code": -32603, "message": "Internal error"}})),
-            EditorAnswer::WrongShape => json!({}),
-            _ => self.result(answer),
+        if let Wanted::Control(control) = self {
+            return (act, control.answered(answer, id.as_str().unwrap_or_default()));
+        }
+        let mut message = match answer {
+            EditorAnswer::Error => json!({"error": {"code": -32603, "message": "Internal error"}}),
+            EditorAnswer::WrongShape => json!({"result": {}}),
+            _ => json!({"result": self.result(answer)}),
         };
-        (act, json!({ "result": result }))
+        message["id"] = id.clone();
+        (act, message)
+    }
+
+    fn is_question(&self) -> bool {
+        match self {
+            Wanted::Control(control) => control.is_question(),
+            _ => matches!(self, Wanted::Answers(_)),
+        }
     }
 
     fn result(&self, answer: EditorAnswer) -> Value {
@@ -84,13 +99,14 @@ impl Wanted {
                 json!({ "answers": answers })
             }
             Wanted::Elicitation => json!({"action": word(["accept", "accept", "decline", "cancel"]), "content": null}),
+            Wanted::Control(_) => Value::Null,
             Wanted::Call => json!({"contentItems": [{"type": "inputText", "text": "done"}], "success": !refused}),
         }
     }
 }
 
 /// The word for an answer: allowed once, for ever, refused, dismissed.
-fn word_for(answer: EditorAnswer, [once, always, refused, dismissed]: [&str; 4]) -> &str {
+pub(super) fn word_for(answer: EditorAnswer, [once, always, refused, dismissed]: [&str; 4]) -> &str {
     match answer {
         EditorAnswer::Always => always,
         EditorAnswer::Reject => refused,
@@ -100,8 +116,8 @@ fn word_for(answer: EditorAnswer, [once, always, refused, dismissed]: [&str; 4])
     }
 }
 
-/// The first request.
-pub(super) fn initialize(protocol: Protocol) -> Asks {
+/// The first request of an editor that has done these steps.
+pub(super) fn initialize(protocol: Protocol, done: &[EditorStep]) -> Asks {
     let params = match protocol {
         Protocol::Acp => {
             let none = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
@@ -111,13 +127,15 @@ pub(super) fn initialize(protocol: Protocol) -> Asks {
             let client = json!({"name": "rehang", "title": "rehang", "version": "1.0.0"});
             json!({"clientInfo": client, "capabilities": {"experimentalApi": true}})
         }
+        Protocol::Sdk => sdk::initialize(done),
     };
     ("initialize", params)
 }
 
-/// The request that begins a session. In Codex' protocol it is in a sandbox that commands must ask to leave, and files too.
-pub(super) fn new_session(protocol: Protocol) -> Asks {
-    match protocol {
+/// The request that begins a session; Claude Code has one by itself. In Codex' protocol it is in a sandbox that commands must ask to leave, and files too.
+pub(super) fn new_session(protocol: Protocol) -> Option<Asks> {
+    Some(match protocol {
+        Protocol::Sdk => return None,
         Protocol::Acp => ("session/new", json!({"cwd": FOLDER, "mcpServers": []})),
         Protocol::AppServer => {
             let schema = json!({"type": "object", "properties": {}});
@@ -128,23 +146,73 @@ pub(super) fn new_session(protocol: Protocol) -> Asks {
                 json!({"cwd": FOLDER, "approvalPolicy": policy, "sandbox": sandbox, "dynamicTools": [tool]}),
             )
         }
-    }
+    })
 }
 
-/// The request that begins a turn.
-pub(super) fn prompt(protocol: Protocol, session: &str) -> Asks {
+/// The request that begins a turn; for Claude Code, a message does.
+pub(super) fn prompt(protocol: Protocol, session: &str) -> Option<Asks> {
     let text = json!([{"type": "text", "text": PROMPT}]);
     match protocol {
-        Protocol::Acp => ("session/prompt", json!({"sessionId": session, "prompt": text})),
-        Protocol::AppServer => ("turn/start", json!({"threadId": session, "input": text})),
+        Protocol::Sdk => None,
+        Protocol::Acp => Some(("session/prompt", json!({"sessionId": session, "prompt": text}))),
+        Protocol::AppServer => Some(("turn/start", json!({"threadId": session, "input": text}))),
     }
 }
 
-/// The parameters of any other request about a session.
-pub(super) fn about(protocol: Protocol, session: &str) -> Value {
+/// Any other request about a session: its method and its parameters.
+pub(super) fn about<'a>(protocol: Protocol, session: &str, method: &'a str) -> (&'a str, Value) {
     match protocol {
-        Protocol::Acp => json!({ "sessionId": session }),
-        Protocol::AppServer => json!({ "threadId": session }),
+        Protocol::Acp => (method, json!({ "sessionId": session })),
+        Protocol::AppServer => (method, json!({ "threadId": session })),
+        Protocol::Sdk => match method.split_once(' ') {
+            Some((method, mode)) => (method, json!({ "mode": mode })),
+            None => (method, json!({})),
+        },
+    }
+}
+
+/// The message of the editor's request of this number.
+pub(super) fn request(protocol: Protocol, id: usize, method: &str, params: Value) -> Value {
+    match protocol {
+        Protocol::Acp | Protocol::AppServer => json!({"id": id, "method": method, "params": params}),
+        Protocol::Sdk => sdk::request(id, method, params),
+    }
+}
+
+/// What the agent has said.
+#[derive(Debug, PartialEq)]
+pub(super) enum Heard {
+    /// It asks for something, by a request of this id.
+    Asks(Value, Wanted),
+    /// It takes the request of this id back.
+    TakesBack(Value),
+    /// It tells of the turn.
+    Says(Said),
+    /// It replies to the editor's request of this number; an error has a message.
+    Replies(usize, Option<String>),
+    /// Nothing that the editor acts on.
+    Nothing,
+}
+
+impl Heard {
+    /// Reads a message.
+    pub fn of(protocol: Protocol, message: &Value) -> Heard {
+        if protocol == Protocol::Sdk {
+            return sdk::heard(message);
+        }
+        let params = &message["params"];
+        match (message["method"].as_str(), message.get("id")) {
+            (Some(method), Some(id)) => {
+                Wanted::of(protocol, method, params).map_or(Heard::Nothing, |wanted| Heard::Asks(id.clone(), wanted))
+            }
+            (Some(method), None) => Heard::Says(Said::of(protocol, method, params)),
+            (None, Some(id)) => {
+                let error = message.get("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned());
+                let at = id.as_u64().and_then(|id| usize::try_from(id).ok());
+                at.map_or(Heard::Nothing, |at| Heard::Replies(at, error))
+            }
+            (None, None) => Heard::Nothing,
+        }
     }
 }
 

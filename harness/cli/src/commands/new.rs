@@ -25,6 +25,7 @@ use std::path::PathBuf;
   rehang new my-hang.toml --agent codex        Codex reads a stdin that stays open
   rehang new my-hang.toml --acp                opencode asks its editor whether it may
   rehang new my-hang.toml --app-server         Codex asks its editor whether it may
+  rehang new my-hang.toml --sdk                Claude Code asks a client of its SDK whether it may
   rehang run my-hang.toml --strategy none      it hangs, and that is proved
   rehang run my-hang.toml --accept             writes down what every other strategy does")]
 pub struct New {
@@ -39,6 +40,9 @@ pub struct New {
     /// Codex as the agent of an editor, which drives it over `codex app-server`.
     #[arg(long, conflicts_with_all = ["agent", "acp"])]
     pub app_server: bool,
+    /// Claude Code as the agent of a client of the Claude Agent SDK.
+    #[arg(long, conflicts_with_all = ["agent", "acp", "app_server"])]
+    pub sdk: bool,
 }
 
 /// The agents that can be chosen, with how each is asked: it has a server, or a host at its stdin, or nobody.
@@ -67,11 +71,9 @@ impl New {
     /// The file exists, or cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let chosen = offered().find(|(kind, _)| kind.word == self.agent);
-        let chosen = match (self.acp, self.app_server) {
-            (true, _) => driven(Protocol::Acp),
-            (_, true) => driven(Protocol::AppServer),
-            _ => chosen,
-        };
+        let spoken = [(self.acp, Protocol::Acp), (self.app_server, Protocol::AppServer), (self.sdk, Protocol::Sdk)];
+        let spoken = spoken.into_iter().find(|(is_asked, _)| *is_asked);
+        let chosen = spoken.map_or(chosen, |(_, protocol)| driven(protocol));
         let (kind, mode) = chosen.ok_or_else(|| CommandError::Usage(format!("no agent is called '{}'", self.agent)))?;
         outputs::write_new(&self.file, template(kind, mode))?;
         let file = quoted(&self.file.display().to_string());

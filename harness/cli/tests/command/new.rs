@@ -40,7 +40,9 @@ fn every_agent_s_first_scenario_hangs_and_is_accepted() {
     let agents = agents(folder.path());
     assert!(agents.len() >= 6 && agents.contains(&"claude".to_owned()), "{agents:?}");
     let with = agents.iter().map(|agent| (agent.as_str(), vec!["--agent", agent]));
-    for (agent, with) in with.chain([("acp", vec!["--acp"]), ("app-server", vec!["--app-server"])]) {
+    for (agent, with) in
+        with.chain([("acp", vec!["--acp"]), ("app-server", vec!["--app-server"]), ("sdk", vec!["--sdk"])])
+    {
         let file = format!("{agent}.toml");
         passes(folder.path(), &[vec!["new", &file], with].concat());
         passes(folder.path(), &["check", &file]);

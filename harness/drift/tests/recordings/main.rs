@@ -2,6 +2,7 @@
 
 mod claude;
 mod claude_golden;
+mod claude_sdk_golden;
 mod claude_session;
 mod codex_app_server_golden;
 mod codex_golden;

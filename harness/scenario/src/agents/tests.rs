@@ -127,6 +127,7 @@ fn what_is_known_of_each_agent() {
           json (Run): claude -p with messages out; a process, the inside of a Claude Code, the inside of a one-shot run
           stream-json (Stdin): claude with messages both ways; a process, Claude's stream-json both ways, the inside of a Claude Code
           interactive (Interactive): claude on a terminal; a process, the inside of a Claude Code
+          sdk (Stdin): claude, with a client of the Claude Agent SDK at its stdin; a process
           --permission-prompt-tool stdio
           --permission-prompt-tool stdio
           --dangerously-skip-permissions

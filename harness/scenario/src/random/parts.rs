@@ -366,7 +366,7 @@ mod tests {
 
     /// What is never drawn, and why: nothing spins in a search, since that alone uses up a cell's steps; an agent with an
     /// editor has pipes alone and no other people.
-    const NEVER: [&str; 3] = ["spin", "acp", "app-server"];
+    const NEVER: [&str; 4] = ["spin", "acp", "app-server", "sdk"];
 
     /// The words of all enums that these parts of a file are made of.
     fn vocabulary(schema: &Value, part: &Value, seen: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
