@@ -122,6 +122,10 @@ const NOT_CARRIED: &[(&str, &str)] = &[
         "app-server/",
         "no reader knows Codex' own protocol: its log becomes a program that prints the same, and then nothing",
     ),
+    (
+        "sdk/",
+        "no reader knows the answers of a client of the Claude Agent SDK: its log becomes a program that prints the same",
+    ),
     ("altimate/nested-agent", "an agent inside another's command writes no log of its own here"),
     ("child/background-holds-streams", "the program exits; who holds its streams is in no log"),
     ("child/holds-one-stream", "the program exits; who holds its streams is in no log"),
