@@ -17,7 +17,7 @@ const EMBEDDED: [(&str, &[&str]); 5] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 29_896;
+const BEHIND_SUPERVISE: usize = 29_906;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -31,7 +31,7 @@ const LINES: [(&str, usize); 33] = [
     ("compat", 1_041),
     ("conform", 2_503),
     ("drift", 1_751),
-    ("evidence", 20_793),
+    ("evidence", 20_811),
     ("hangs", 1_543),
     ("issue", 1_115),
     ("judge", 8_249),
