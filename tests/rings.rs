@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates that other programs embed, and the crates of this workspace on which each of them rests.
-const EMBEDDED: [(&str, &[&str]); 5] = [
+const EMBEDDED: [(&str, &[&str]); 6] = [
     ("hangs", &["words"]),
     ("evidence", &["hangs", "wire", "words"]),
     ("strategy", &["evidence", "hangs", "wire", "words"]),
     ("supervise", &["evidence", "hangs", "processes", "strategy", "wire", "words"]),
     ("processes", &["words"]),
+    ("c-api", &["evidence", "hangs", "strategy", "wire", "words"]),
 ];
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
@@ -23,10 +24,11 @@ const BEHIND_SUPERVISE: usize = 29_906;
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
 /// The most lines of Rust in the `src` folder of each crate, its tests there included. One rises only with what is
 /// new, by as much as that takes.
-const LINES: [(&str, usize); 33] = [
+const LINES: [(&str, usize); 34] = [
     ("accept", 2_464),
     ("actors", 2_881),
     ("agents", 1_988),
+    ("c-api", 1_030),
     ("cli", 9_301),
     ("compat", 1_041),
     ("conform", 2_503),
@@ -49,7 +51,7 @@ const LINES: [(&str, usize); 33] = [
     ("screens", 1_307),
     ("search", 4_931),
     ("stage", 4_806),
-    ("strategy", 14_120),
+    ("strategy", 14_133),
     ("supervise", 2_315),
     ("trace", 1_427),
     ("upstream", 1_941),

@@ -81,6 +81,40 @@ pub fn watch(
     }
 }
 
+/// Whom to look at, for [`look_together`].
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The process.
+    pub pid: Pid,
+    /// Programs that count as agents.
+    pub names: AgentNames,
+    /// What it has said of itself in its output.
+    pub heard: Heard,
+    /// Whether agents' servers are asked.
+    pub asks: bool,
+}
+
+/// Looks at several processes, each with all below it, as a [`Glance`] at each would, in two snapshots for all: most of a
+/// snapshot's cost is to read the other processes of the machine. Takes [`Glance::WINDOW`]. A server that any subject has asked
+/// is asked.
+pub fn look_together(subjects: &[Subject]) -> Vec<Look> {
+    let pids: Vec<Pid> = subjects.iter().map(|subject| subject.pid).collect();
+    let before = take(&pids, &Options::default()).ok();
+    std::thread::sleep(Glance::WINDOW);
+    let ask = subjects.iter().any(|subject| subject.asks);
+    let after = take(&pids, &Options { records: true, ask, ..Options::default() }).unwrap_or_default();
+    let look = |subject: &Subject| {
+        let of = |snapshot: &Snapshot| snapshot.clone().of_root(subject.pid);
+        let mut before = before.as_ref().map(of).filter(|before| !before.tree.is_empty());
+        let mut after = of(&after);
+        before.iter_mut().for_each(|before| subject.names.mark(before));
+        subject.names.mark(&mut after);
+        subject.heard.add_to(&mut after);
+        Look::of(before, after, &Limits::default())
+    };
+    subjects.iter().map(look).collect()
+}
+
 /// A look for a caller with an event loop of its own: the first snapshot is taken at the start, the second at the end, and
 /// the caller does what it likes for the [`Glance::rest`] between.
 ///
@@ -238,6 +272,25 @@ mod tests {
         watch(&roots, &Options::default(), &Limits::default(), NOW, end).unwrap();
         assert_eq!(count, 1);
         assert!(watch(&roots, &Options::default(), &Limits::default(), NOW, |_| ControlFlow::Break(())).is_err());
+    }
+
+    #[test]
+    fn those_that_are_looked_at_together_are_told_as_each_alone() {
+        let cats = [(); 2].map(|()| Staged::cat(Stdio::piped()));
+        let subject = |pid| Subject { pid, names: AgentNames::default(), heard: Heard::default(), asks: false };
+        let looks = look_together(&[subject(cats[0].pid()), subject(cats[1].pid()), subject(Pid::MAX)]);
+        for (cat, together) in cats.iter().zip(&looks) {
+            let alone = Glance::begin(&[cat.pid()]).end();
+            let told = |look: &Look| {
+                let Diagnosis { verdict, signature, pid, closed_in, sure, .. } = look.diagnosis;
+                (verdict, signature, pid, closed_in, sure)
+            };
+            assert_eq!(told(together), told(&alone));
+            assert_eq!(together.after.roots, [cat.pid()]);
+            assert_eq!(together.after.tree.keys().collect::<Vec<_>>(), alone.after.tree.keys().collect::<Vec<_>>());
+        }
+        assert!(looks[0].after.around.contains_key(&cats[1].pid()), "the others are around it");
+        assert_eq!(looks[2].after, Snapshot::default());
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod signature;
 pub use limit::{Limit, LimitClass, Limits};
 pub use mechanism::Mechanism;
 pub use page::page;
-pub use signature::{EndedBy, Facts, Signature};
+pub use signature::{EndedBy, Facts, Owed, Signature};
 
 /// No mechanism or signature has this name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

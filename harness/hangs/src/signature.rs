@@ -34,6 +34,19 @@ pub enum EndedBy {
     Neither,
 }
 
+/// Who is to act next, so that a process of this state goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owed {
+    /// A person: by an answer, a key, a log-in, or by letting it go on.
+    Person,
+    /// Another process, of this machine or another one.
+    Peer,
+    /// The process itself, which computes or waits for time.
+    Itself,
+    /// Nobody: what it waits for cannot come from any of these.
+    Nobody,
+}
+
 /// All that is known of a signature.
 #[derive(Debug)]
 pub struct Facts {
@@ -47,6 +60,8 @@ pub struct Facts {
     pub mechanisms: &'static [Mechanism],
     /// What the judge says that the same hang is blocked on.
     pub judged: &'static [BlockedOn],
+    /// Who is to act next.
+    pub owed: Owed,
     /// What else ends it.
     pub ended_by: EndedBy,
     /// How long guard lets it last if it is about the agent.
@@ -59,13 +74,14 @@ pub struct Facts {
 
 impl Facts {
     /// A state that is no hang, or that alone ends nothing.
-    const fn state(word: &'static str, called: &'static str, means: &'static str) -> Facts {
+    const fn state(word: &'static str, owed: Owed, called: &'static str, means: &'static str) -> Facts {
         Facts {
             word,
             called,
             means,
             mechanisms: &[],
             judged: &[],
+            owed,
             ended_by: EndedBy::Neither,
             agent: Limits::NONE,
             below: Limits::NONE,

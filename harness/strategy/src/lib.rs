@@ -49,7 +49,7 @@ use rehang_words::Canon;
 use std::hash::{Hash, Hasher};
 
 /// A detector together with a resolver.
-pub trait Strategy {
+pub trait Strategy: Send {
     /// Takes what is seen, and adds what is to be done to `acts`.
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>);
     /// When it wants [`Seen::Tick`]; a deadline that has passed is due at once.
@@ -160,6 +160,18 @@ pub enum Intended {
     CloseStdin,
     /// Take the run as over, and end the processes that still hold its streams.
     TakeAsOver,
+}
+
+impl Intended {
+    /// The word for it in events and answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Intended::End => "end",
+            Intended::EndPart => "end-part",
+            Intended::CloseStdin => "close-stdin",
+            Intended::TakeAsOver => "take-as-over",
+        }
+    }
 }
 
 /// The page's examples are compiled and run.

@@ -162,6 +162,7 @@ pub(crate) fn looked(signature: Signature, is_root: bool, sure: Sure) -> Seen {
         written_bytes: None,
         parts: Vec::new(),
         hung_in_ms: None,
+        lasted_ms: None,
         agent_above: None,
         out_of_sight: Vec::new(),
         sentence: String::new(),

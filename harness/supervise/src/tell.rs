@@ -157,12 +157,10 @@ impl Supervisor {
     /// What will be done first. Only the caller can close the command's stdin, so that is not a plan.
     fn plan(&self) -> Option<Event> {
         let (by, intent) = self.host.intent()?;
-        let does = match intent.does {
-            Intended::End => "end",
-            Intended::EndPart => "end-part",
-            Intended::TakeAsOver => "take-as-over",
-            Intended::CloseStdin => return None,
-        };
+        if intent.does == Intended::CloseStdin {
+            return None;
+        }
+        let does = intent.does.word();
         let (since_ms, at_ms) = (self.host.wall_ms(intent.since), self.host.wall_ms(intent.at));
         let (cause, text, pid) = (intent.cause, intent.text, intent.pid);
         Some(Event::Plan { by, does, cause, text, pid, since_ms, at_ms })

@@ -199,6 +199,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
     use rehang_evidence::diagnosis::graph::{Life, Over};
+    use rehang_evidence::report::State;
     use rehang_evidence::{Diagnosis, Limits, Snapshot, Sure, Verdict, diagnose};
     use rehang_hangs::Signature;
     use rehang_scenario::Invariant;
@@ -239,6 +240,7 @@ mod tests {
         let mut words: Vec<String> = Signature::ALL.iter().map(ToString::to_string).collect();
         words.extend(Verdict::ALL.iter().map(|verdict| in_json(json!(verdict))));
         words.extend(Over::ALL.iter().flat_map(|over| [in_json(json!(over)), over.name().to_owned()]));
+        words.extend(State::ALL.iter().map(|state| in_json(json!(state))));
         words.extend(Life::ALL.iter().map(|life| in_json(json!(life))));
         for (sure, verdict) in
             Sure::ALL.iter().flat_map(|sure| Verdict::ALL.iter().map(move |verdict| (*sure, *verdict)))

@@ -61,6 +61,20 @@ impl Snapshot {
         self.tree.get(&pid).or_else(|| self.around.get(&pid))
     }
 
+    /// The snapshot of one of its roots alone: the trees of the others are around it. Empty if that root was not there.
+    #[must_use]
+    pub fn of_root(mut self, root: Pid) -> Snapshot {
+        if !self.tree.contains_key(&root) {
+            return Snapshot::default();
+        }
+        let tree: Vec<Pid> = self.tree.keys().copied().filter(|pid| self.descends(*pid, root)).collect();
+        let mut tree: BTreeMap<Pid, Process> = tree.iter().filter_map(|pid| self.tree.remove_entry(pid)).collect();
+        std::mem::swap(&mut self.tree, &mut tree);
+        let is_unread = self.unread > 0;
+        self.around.extend(tree.into_iter().map(|(pid, process)| (pid, Process { has_unseen: is_unread, ..process })));
+        Snapshot { roots: vec![root], ..self }
+    }
+
     /// All processes: the tree's, then those around it.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         self.tree.values().chain(self.around.values())

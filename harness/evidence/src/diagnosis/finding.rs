@@ -20,6 +20,8 @@ pub struct Finding {
     pub because: String,
     /// Milliseconds from now on after which it counts as a hang if it lasts; until then it is a wait.
     pub hung_in_ms: Option<u64>,
+    /// For how many milliseconds this has been so, if the kernel tells.
+    pub lasted_ms: Option<u64>,
     pub rank: u8,
 }
 
@@ -67,6 +69,7 @@ impl Finding {
             sure: Sure::Likely,
             because: String::new(),
             hung_in_ms: None,
+            lasted_ms: None,
             rank: rank::LIKELY,
         }
     }
@@ -105,6 +108,11 @@ impl Finding {
             Some(left) => Finding { verdict: Verdict::Waiting, hung_in_ms: Some(left), ..self },
             None => self,
         }
+    }
+
+    /// The kernel tells for how long it has been so.
+    pub fn lasted(self, ms: u64) -> Finding {
+        Finding { lasted_ms: Some(ms), ..self }
     }
 
     pub fn certain(mut self) -> Finding {

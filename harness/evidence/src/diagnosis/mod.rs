@@ -95,6 +95,9 @@ pub struct Diagnosis {
     /// It waits, and counts as hung if it still does after so many milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hung_in_ms: Option<u64>,
+    /// For how many milliseconds this has been so, if the kernel tells: since a connection's last byte, or since a stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasted_ms: Option<u64>,
     /// It is hung, below an agent that could go on: the agent, which may end it by a time limit of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_above: Option<String>,
@@ -181,6 +184,7 @@ fn of(view: &view::View<'_>) -> Diagnosis {
         written_bytes: gate::written(view, &best),
         agent_above: gate::agent_above(view, &graph, &best),
         hung_in_ms: best.hung_in_ms.filter(|_| best.verdict == Verdict::Waiting),
+        lasted_ms: best.lasted_ms,
         out_of_sight: gate::out_of_sight(view, &graph, &best),
         evidence: Vec::new(),
         sentence: best.sentence,

@@ -1,6 +1,6 @@
 //! What an agent's own records show: a turn that is over, a tool of which nothing runs.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Closed, Held, Model, Tool};
 use crate::Limits;
 use crate::Mechanism::{B13, E1, E3, E9, H1, M8, M9, X2};
@@ -14,6 +14,7 @@ pub(super) const ALIVE_AFTER_RESULT: Facts = Facts {
     means: "an agent has finished its turn by its own record, and does not exit",
     mechanisms: &[H1],
     judged: &[BlockedOn::Exit],
+    owed: Owed::Nobody,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(
         Closed,
@@ -40,6 +41,7 @@ pub(super) const TOOL_LOST: Facts = Facts {
     means: "an agent waits for the result of a tool of which nothing runs, or that a tool server owes it",
     mechanisms: &[X2, B13, E9, M9],
     judged: &[BlockedOn::Tool, BlockedOn::Bash, BlockedOn::Post],
+    owed: Owed::Nobody,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Held, "the agent waits for a tool of which nothing runs", BASH_LIMIT),
     below: Limits::likely(Held, "an agent below the agent waits for a tool of which nothing runs", BASH_LIMIT),
@@ -52,6 +54,7 @@ pub(super) const NO_CONNECTION: Facts = Facts {
     means: "an agent has nothing under way: no connection to a model, no child, no input that it waits for",
     mechanisms: &[M8],
     judged: &[],
+    owed: Owed::Nobody,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(
         Model,
@@ -75,6 +78,7 @@ pub(super) const OWES_ANSWER: Facts = Facts {
             one is under way",
     mechanisms: &[X2],
     judged: &[],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Tool, "the agent takes requests, and owes an answer that does not come", LONGEST_TOOL),
     below: Limits::likely(Tool, "a tool server owes the agent an answer", LONGEST_TOOL),
@@ -87,6 +91,7 @@ pub(super) const BUSY_STUCK: Facts = Facts {
     means: "an opencode server calls a session busy although that session's last answer is complete",
     mechanisms: &[E3],
     judged: &[],
+    owed: Owed::Nobody,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(
         Model,
@@ -105,6 +110,7 @@ pub(super) const EVENT_MISSED: Facts = Facts {
     judged: &[BlockedOn::Event],
     ..Facts::state(
         "event-missed",
+        Owed::Peer,
         "hung, a guess",
         "a client waits for events of an opencode server, which says that nothing is under way",
     )

@@ -1,6 +1,6 @@
 //! The agent waits for a person, or for the program that runs it.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{ClosedIn, Held, Person};
 use crate::Limits;
 use crate::Mechanism::{P1, P2, P3, P4, Q1, Q2, X4};
@@ -23,6 +23,7 @@ pub(super) const QUESTION_OPEN: Facts = Facts {
     means: "the agent has asked a question, and nobody answers; it reports so itself, by its server or its records",
     mechanisms: &[Q1, Q2],
     judged: &[BlockedOn::Question],
+    owed: Owed::Person,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Person, "the agent asks, and nobody answers", SOMEBODY).certain(
         ClosedIn,
@@ -44,6 +45,7 @@ pub(super) const PERMISSION_OPEN: Facts = Facts {
     means: "the agent has asked for a permission, and nobody answers; it reports so itself, by its server or its records",
     mechanisms: &[P1, P2, P3],
     judged: &[BlockedOn::Permission],
+    owed: Owed::Person,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Person, "the agent asks for a permission, and nobody answers", SOMEBODY).certain(
         ClosedIn,
@@ -74,6 +76,7 @@ pub(super) const HOST_SILENT: Facts = Facts {
     means: "in the middle of a turn, the agent waits for a message of the program that runs it, and nothing else is under way",
     mechanisms: &[P4],
     judged: &[BlockedOn::Message],
+    owed: Owed::Peer,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Person, "the agent waits for its host in the middle of a turn, and nothing comes", HOST),
     below: Limits::likely(Person, "an agent below the agent waits for its host in the middle of a turn", HOST),
@@ -89,6 +92,7 @@ pub(super) const OAUTH_CALLBACK: Facts = Facts {
     means: "the agent listens at a port for a browser to come back from a log-in, and does nothing else",
     mechanisms: &[X4],
     judged: &[],
+    owed: Owed::Person,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Person, "the agent waits for a log-in in a browser, and nobody comes", BROWSER),
     below: Limits::likely(Person, "a tool waits for a log-in in a browser, and nobody comes", BROWSER),

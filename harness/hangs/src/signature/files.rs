@@ -1,6 +1,6 @@
 //! Files that do not open, and locks that nobody lets go.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::Tool;
 use crate::Limits;
 use crate::Mechanism::{B12, H3, R1, R2};
@@ -13,6 +13,7 @@ pub(super) const FIFO_OPEN: Facts = Facts {
     means: "it opens a named pipe, and nobody opens the other end",
     mechanisms: &[B12],
     judged: &[BlockedOn::Child, BlockedOn::File],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Tool, "the agent waits for the other end of a named pipe", LONGEST_TOOL),
     below: Limits::likely(Tool, "a tool's command waits for the other end of a named pipe", LONGEST_TOOL),
@@ -25,6 +26,7 @@ pub(super) const FILE_LOCK: Facts = Facts {
     means: "it waits for a file lock, and the holder makes no progress or is not in sight",
     mechanisms: &[R2, H3],
     judged: &[BlockedOn::Child, BlockedOn::File],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(
         Tool,
@@ -45,6 +47,7 @@ pub(super) const SQLITE_LOCK: Facts = Facts {
     means: "it sleeps and retries while another process holds the lock on the SQLite database that it has open",
     mechanisms: &[R1],
     judged: &[BlockedOn::File],
+    owed: Owed::Peer,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Tool, "the agent waits for a database that somebody else has locked", LONGEST_TOOL),
     below: Limits::likely(Tool, "a tool's command waits for a database that somebody else has locked", LONGEST_TOOL),

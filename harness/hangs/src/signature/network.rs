@@ -1,6 +1,6 @@
 //! A model, or another peer, that sends nothing.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Model, Tool};
 use crate::Limits;
 use crate::Mechanism::{E2, E8, M1, M2, M9, X2};
@@ -17,6 +17,7 @@ pub(super) const MODEL_SILENT: Facts = Facts {
     means: "the model's connection has been silent for at least a minute (`--silent`), before or in the middle of an answer",
     mechanisms: &[M1, M9],
     judged: &[BlockedOn::Model],
+    owed: Owed::Peer,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Model, "the model sends nothing", QUEUE),
     below: Limits::likely(Model, "the model of an agent below the agent sends nothing", QUEUE),
@@ -34,6 +35,7 @@ pub(super) const PEER_KEEPALIVE: Facts = Facts {
     draft: |_| Some(silent_model(CLAUDE, KEEP_ALIVE)),
     ..Facts::state(
         "peer-keepalive",
+        Owed::Peer,
         "waiting, a guess",
         "almost no data comes on the connection, as with keep-alive lines",
     )
@@ -47,6 +49,7 @@ pub(super) const PEER_SILENT: Facts = Facts {
     mechanisms: &[E2, E8, M9],
     // the server is idle: it is the client that waits, for an answer or an event
     judged: &[BlockedOn::Peer, BlockedOn::Post, BlockedOn::Event],
+    owed: Owed::Peer,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Model, "the agent's peer sends nothing", QUEUE),
     below: Limits::likely(Tool, "the peer of a process below the agent sends nothing", LONGEST_TOOL),
@@ -59,6 +62,7 @@ pub(super) const SERVER_MUTE: Facts = Facts {
     means: "a server listens, and none of its threads reads what was sent to it",
     mechanisms: &[E8],
     judged: &[BlockedOn::Post],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Tool, "the agent listens at a port, and takes nothing of what is sent to it", LONGEST_TOOL),
     below: Limits::likely(Tool, "a server below the agent takes nothing of what is sent to it", LONGEST_TOOL),

@@ -1,6 +1,6 @@
 //! Pipes that are full, and pipes that somebody else holds open.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Closed, Held, Tool};
 use crate::Limits;
 use crate::Mechanism::{B6, B7, C1, C2, C6};
@@ -19,6 +19,7 @@ pub(super) const STDOUT_UNDRAINED: Facts = Facts {
     means: "it cannot write to its standard output: the pipe is full, and the process that should read it does not",
     mechanisms: &[C6, C2],
     judged: &[BlockedOn::Pipe],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Closed, "the agent's stdout is full, and nobody reads it", DOES_NOT_READ),
     below: Limits::likely(Tool, "a process below the agent has a full stdout, and nobody reads it", LONGEST_TOOL)
@@ -39,6 +40,7 @@ pub(super) const STDERR_UNDRAINED: Facts = Facts {
     means: "it cannot write to its standard error: the pipe is full, and the process that should read it does not",
     mechanisms: &[C1],
     judged: &[BlockedOn::Pipe],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Closed, "the agent's stderr is full, and nobody reads it", DOES_NOT_READ),
     below: Limits::NONE.certain(
@@ -60,6 +62,7 @@ pub(super) const MUTUAL_PIPE: Facts = Facts {
     means: "two processes wait for each other: each writes to a full pipe that the other one does not read",
     mechanisms: &[C6],
     judged: &[BlockedOn::Pipe],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Closed, "two processes wait for each other's pipe", "each waits for the other"),
     below: Limits::likely(Held, "two processes below the agent wait for each other's pipe", AGENT_MAY_GO_ON),
@@ -72,6 +75,7 @@ pub(super) const OWN_PIPE: Facts = Facts {
     means: "it reads a pipe that only it could write to itself, and none of its threads does anything else",
     mechanisms: &[],
     judged: &[],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(
         Closed,
@@ -92,6 +96,7 @@ pub(super) const STRAY_HOLDS_PIPE: Facts = Facts {
     means: "it reads a command's output to the end, and a process that outlived the command holds that pipe open",
     mechanisms: &[B6],
     judged: &[BlockedOn::Pipe, BlockedOn::Bash, BlockedOn::Child],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Held, "a tool is over, and a process that outlived it holds its pipe", OUTLIVED),
     below: Limits::likely(Held, "a tool is over, and a process that outlived it holds its pipe", OUTLIVED),
@@ -107,6 +112,7 @@ pub(super) const STRAY_WRITES_PIPE: Facts = Facts {
     means: "it reads a command's output to the end, and a process that outlived the command goes on writing to that pipe",
     mechanisms: &[B7],
     judged: &[BlockedOn::Pipe],
+    owed: Owed::Peer,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Held, "a tool is over, and a process that outlived it goes on writing to its pipe", OUTLIVED),
     below: Limits::likely(Held, "a tool is over, and a process that outlived it goes on writing to its pipe", OUTLIVED),

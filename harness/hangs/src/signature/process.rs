@@ -1,6 +1,6 @@
 //! A process that waits for nothing that will come, or spins.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Closed, Endless, Held, Tool};
 use crate::Limits;
 use crate::Mechanism::{B5, C4, H2};
@@ -14,6 +14,7 @@ pub(super) const THREAD_DEADLOCK: Facts = Facts {
     means: "its threads wait for each other, without a time limit, and none waits for anything else",
     mechanisms: &[],
     judged: &[],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Closed, "the agent's threads wait for each other", "no other process can wake its threads"),
     below: Limits::likely(Held, "the threads of a process below the agent wait for each other", AGENT_MAY_GO_ON),
@@ -26,6 +27,7 @@ pub(super) const EOF_SPIN: Facts = Facts {
     means: "it uses a processor to read or write again and again, and no byte moves, as at the end of an input",
     mechanisms: &[H2],
     judged: &[],
+    owed: Owed::Nobody,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(
         Closed,
@@ -42,6 +44,7 @@ pub(super) const EOF_SPIN: Facts = Facts {
 
 pub(super) const CPU_SPIN: Facts = Facts::state(
     "cpu-spin",
+    Owed::Nobody,
     "hung, a guess",
     "an agent or a tool server uses a whole processor and moves no byte, and the process that started it is gone",
 )
@@ -53,6 +56,7 @@ pub(super) const UNREAPED: Facts = Facts {
     means: "its child has ended, and it has not noticed: no thread waits for a child",
     mechanisms: &[C4],
     judged: &[BlockedOn::Bash, BlockedOn::Child],
+    owed: Owed::Nobody,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Closed, "the agent waits for a child that is over", "the child that it waits for has ended"),
     below: Limits::likely(Held, "a process below the agent waits for a child that is over", AGENT_MAY_GO_ON),
@@ -66,6 +70,7 @@ pub(super) const NEVER_ENDS: Facts = Facts {
     mechanisms: &[B5],
     // a plain program that has printed its result has no record that says so
     judged: &[BlockedOn::Bash, BlockedOn::Child, BlockedOn::Nothing, BlockedOn::Exit],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(
         Endless,
@@ -81,6 +86,7 @@ pub(super) const NEVER_ENDS: Facts = Facts {
 
 pub(super) const TRIES_AGAIN: Facts = Facts::state(
     "tries-again",
+    Owed::Itself,
     "waiting; a guess at HUNG after 65 minutes",
     "a shell loop that tries again after each `sleep`",
 );

@@ -1,6 +1,6 @@
 //! A standard input that nobody writes to, and processes that wait for each other.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Closed, Held, Tool};
 use crate::Limits;
 use crate::Mechanism::{B1, B4, C6, S1, S3, X2};
@@ -14,6 +14,7 @@ pub(super) const STDIN_OPEN: Facts = Facts {
     means: "it waits for its standard input, and the process that holds the other end neither writes nor closes it",
     mechanisms: &[S1, S3, B1],
     judged: &[BlockedOn::Stdin],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(
         Closed,
@@ -40,6 +41,7 @@ pub(super) const MUTUAL_WAIT: Facts = Facts {
     means: "two processes, or more, wait for each other: each would go on only after another one did",
     mechanisms: &[C6, X2],
     judged: &[BlockedOn::Stdin, BlockedOn::Client],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(
         Closed,
@@ -56,6 +58,7 @@ pub(super) const EDITOR_ON_STDERR: Facts = Facts {
     means: "an editor without a terminal reads its own standard error, where no input can arrive",
     mechanisms: &[B4],
     judged: &[BlockedOn::Stdin],
+    owed: Owed::Nobody,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Held, "the agent reads its own stderr as if it were a terminal", ABOVE_TOOLS),
     below: Limits::likely(Held, "a tool's editor reads its own stderr as if it were a terminal", ABOVE_TOOLS),

@@ -1,6 +1,6 @@
 //! Processes that somebody has stopped.
 
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Closed, Person, Stopped};
 use crate::Limits;
 use crate::Mechanism::T1;
@@ -22,6 +22,7 @@ pub(super) const SIGTTIN: Facts = Facts {
     means: "it read its terminal from the background, and SIGTTIN stopped it",
     mechanisms: &[T1],
     judged: &[BlockedOn::Stopped],
+    owed: Owed::Person,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Closed, "the agent was stopped: it read its terminal from the background", BACKGROUND),
     below: Limits::likely(
@@ -41,6 +42,7 @@ pub(super) const SIGTTOU: Facts = Facts {
     means: "it changed its terminal's settings, or wrote to the terminal, from the background, and SIGTTOU stopped it",
     mechanisms: &[T1],
     judged: &[BlockedOn::Stopped],
+    owed: Owed::Person,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(Closed, "the agent was stopped: it set its terminal's mode from the background", BACKGROUND),
     below: Limits::likely(
@@ -60,6 +62,7 @@ pub(super) const STOPPED: Facts = Facts {
     means: "SIGSTOP or Ctrl-Z has stopped it, and nobody continues it",
     mechanisms: &[T1],
     judged: &[BlockedOn::Stopped],
+    owed: Owed::Person,
     ended_by: EndedBy::Holder,
     agent: Limits::likely(Stopped, "the agent is stopped, and nobody continues it", STOPPER_GONE),
     below: Limits::likely(Stopped, "a process below the agent is stopped, and nobody continues it", STOPPER_GONE),
@@ -72,6 +75,7 @@ pub(super) const FROZEN: Facts = Facts {
     means: "its cgroup is frozen, as by `docker pause` or a suspended sandbox",
     mechanisms: &[T1],
     judged: &[],
+    owed: Owed::Person,
     ended_by: EndedBy::Holder,
     agent: Limits::likely(Stopped, "the agent is frozen with its cgroup, and nobody thaws it", FREEZER_GONE),
     below: Limits::likely(
@@ -88,6 +92,7 @@ pub(super) const TRACED: Facts = Facts {
     means: "a debugger or tracer holds it",
     mechanisms: &[],
     judged: &[],
+    owed: Owed::Person,
     ended_by: EndedBy::Holder,
     agent: Limits::likely(Person, "a debugger holds the agent, and nobody lets it go on", DEBUGS),
     below: Limits::likely(Person, "a debugger holds a process below the agent, and nobody lets it go on", DEBUGS),

@@ -1,7 +1,7 @@
 //! A key that nobody presses, and a screen that nobody reads.
 
 use super::pipes::DOES_NOT_READ;
-use super::{EndedBy, Facts, no_draft};
+use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{Closed, Held, Person};
 use crate::Limits;
 use crate::Mechanism::{B2, B3, B4, T3, T6};
@@ -19,6 +19,7 @@ pub(super) const TTY_READ: Facts = Facts {
     mechanisms: &[B2],
     // a terminal is a standard input too
     judged: &[BlockedOn::Tty, BlockedOn::Stdin],
+    owed: Owed::Person,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Person, "the agent waits for a key at its terminal, and nobody comes", SOMEBODY),
     below: Limits::likely(Person, "a tool's command waits for a key at the terminal, and nobody comes", SOMEBODY),
@@ -31,6 +32,7 @@ pub(super) const PAGER: Facts = Facts {
     means: "a pager shows a page and waits for a key",
     mechanisms: &[B3],
     judged: &[BlockedOn::Tty],
+    owed: Owed::Person,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Person, "the agent waits for a key in its pager, and nobody comes", SOMEBODY),
     below: Limits::likely(Person, "a tool's command waits for a key in a pager, and nobody comes", SOMEBODY),
@@ -43,6 +45,7 @@ pub(super) const EDITOR: Facts = Facts {
     means: "an editor waits for keys at a terminal",
     mechanisms: &[B4],
     judged: &[BlockedOn::Tty],
+    owed: Owed::Person,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Person, "the agent waits for a key in its editor, and nobody comes", SOMEBODY),
     below: Limits::likely(Person, "a tool's command waits for a key in an editor, and nobody comes", SOMEBODY),
@@ -55,6 +58,7 @@ pub(super) const TTY_UNREAD: Facts = Facts {
     means: "it cannot write to its terminal: nobody reads the other side, or Ctrl-S has stopped the output",
     mechanisms: &[T6],
     judged: &[BlockedOn::Tty],
+    owed: Owed::Peer,
     ended_by: EndedBy::OwnTimer,
     agent: Limits::likely(Closed, "the agent's terminal is full, and nobody reads it", DOES_NOT_READ),
     below: Limits::likely(Held, "a process below the agent has a full terminal, and nobody reads it", AGENT_MAY_GO_ON),
@@ -67,6 +71,7 @@ pub(super) const TERMINAL_PERSON: Facts = Facts {
     means: "an agent shows its screen and waits for a person's key; whether somebody sits there cannot be seen",
     mechanisms: &[T3],
     judged: &[],
+    owed: Owed::Person,
     ended_by: EndedBy::Neither,
     agent: Limits::likely(
         Closed,

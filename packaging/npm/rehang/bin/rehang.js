@@ -9,6 +9,7 @@
 const { spawn } = require("node:child_process");
 const { accessSync, constants: modes, readFileSync } = require("node:fs");
 const { constants } = require("node:os");
+const { binary } = require("../lib/binary.js");
 
 // what a caller sends to end or to inform a command
 const PASSED_ON = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR2"];
@@ -18,16 +19,11 @@ const OF_THE_KEYBOARD = ["SIGINT", "SIGQUIT"];
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
-function binary() {
-  const name = `@rehang/${process.platform}-${process.arch}`;
+function found() {
   try {
-    return require.resolve(`${name}/bin/rehang`);
-  } catch {
-    const has = ["linux-x64", "linux-arm64"];
-    const why = has.includes(name.slice("@rehang/".length))
-      ? `the package ${name} is not installed: install rehang without --no-optional or --omit=optional`
-      : `there is no rehang for ${process.platform}-${process.arch}, only for ${has.join(" and ")}`;
-    console.error(`error: ${why}`);
+    return binary();
+  } catch (error) {
+    console.error(`error: ${error.message}`);
     process.exit(NOT_FOUND);
   }
 }
@@ -66,7 +62,7 @@ function run(path, args) {
   });
 }
 
-const path = binary();
+const path = found();
 const args = process.argv.slice(2);
 try {
   accessSync(path, modes.X_OK);

@@ -10,7 +10,7 @@ use crate::terminal;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use rehang_evidence::diagnosis::graph::{Edge, Graph, Over, To};
-use rehang_evidence::{AgentNames, Evidence, Limits, Look, Options, Pid, SnapshotError, Verdict};
+use rehang_evidence::{AgentNames, Evidence, Limits, Look, Options, Pid, Report, SnapshotError, Verdict};
 use rehang_processes::machine;
 use rehang_runner::outputs;
 use rehang_scenario::Span;
@@ -263,13 +263,11 @@ impl Why {
             return Ok(());
         }
         if self.json {
-            let mut diagnosis = look.diagnosis.clone();
+            let mut report = Report::of(look, &self.limits());
             if self.tree {
-                diagnosis.evidence = self.whole(look);
+                report.diagnosis.evidence = self.whole(look);
             }
-            let mut all = serde_json::to_value(&diagnosis).map_err(json)?;
-            all["graph"] = serde_json::to_value(self.graph(look)).map_err(json)?;
-            writeln!(out, "{all}")?;
+            writeln!(out, "{}", serde_json::to_string(&report).map_err(json)?)?;
             return Ok(());
         }
         let diagnosis = &look.diagnosis;

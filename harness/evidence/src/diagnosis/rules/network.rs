@@ -322,7 +322,8 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
         let limit = duration(view.limits.silent_ms);
         let because =
             format!("it counts as silent after {limit} without a byte; a keep-alive line starts that time again");
-        return Some(Finding::waiting(pid, Signature::PeerWait, rank::FRESH, text).because(because).ends("an answer"));
+        let finding = Finding::waiting(pid, Signature::PeerWait, rank::FRESH, text).because(because).ends("an answer");
+        return Some(finding.lasted(quiet_ms));
     }
     let (signature, mechanism, who) = match tool {
         Some(_) => (Signature::ToolLost, Mechanism::X2, answer.as_str()),
@@ -350,7 +351,7 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
         }
         (false, _) => "the request was taken, and no byte came back".to_owned(),
     };
-    let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
+    let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).lasted(quiet_ms);
     // outside of a run that should end, a connection that was answered may be kept for what its peer has to say one day
     if began && socket.unsent == 0 && !view.is_of_a_run(pid) {
         return Some(Finding { verdict: Verdict::Waiting, ..finding }.rank(rank::SILENT));

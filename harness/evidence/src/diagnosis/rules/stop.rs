@@ -52,7 +52,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
 fn held(view: &View<'_>, process: &Process, finding: Finding) -> Finding {
     // it cannot have been held for longer than it has lived
     let lasted = process.held_ms.unwrap_or(0).min(view.age_ms(process));
-    let finding = Finding { rank: rank::CERTAIN, ..finding };
+    let finding = Finding { rank: rank::CERTAIN, lasted_ms: process.held_ms.map(|_| lasted), ..finding };
     finding.after(lasted, HELD_MS)
 }
 
