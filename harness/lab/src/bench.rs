@@ -9,6 +9,7 @@ use clap::Args;
 use rehang::bars::run;
 use rehang::commands::select::Select;
 use rehang::commands::{Code, CommandError};
+use rehang_evidence::Subject;
 use rehang_os::Kernel;
 use rehang_runner::binaries::{fakes, workers};
 use rehang_runner::kernel::kernel;
@@ -19,6 +20,7 @@ use rehang_scenario::text::{counted, duration};
 use rehang_scenario::{Scenario, Stage, Terminal};
 use rehang_stage::bare::{self, Bare};
 use rehang_stage::{Job, Proofs};
+use rehang_strategy::{ProcessHost, ProcessSeen, Step, VTime};
 use rehang_trace::{Trace, What, ndjson};
 use rehang_wire::opencode::Route;
 use std::collections::BTreeSet;
@@ -31,7 +33,7 @@ pub struct Bench {
     /// How often each ratio is measured.
     #[arg(long, default_value_t = 300)]
     pub rounds: u32,
-    /// Only these: `cell`, `polls`, `sim`, `matrix`, `why`.
+    /// Only these: `cell`, `polls`, `sim`, `matrix`, `why`, `looks`.
     #[arg(value_name = "WHAT")]
     pub only: Vec<String>,
 }
@@ -52,6 +54,9 @@ impl Bench {
         }
         if wanted("why") {
             why(out)?;
+        }
+        if wanted("looks") {
+            looks(out)?;
         }
         // as a worker is pinned, and the bare processes with it
         rehang_stage::worker::pin(0);
@@ -257,6 +262,74 @@ fn why(out: &mut dyn Write) -> Result<(), CommandError> {
         child.wait()?;
     }
     Ok(())
+}
+
+/// How many agents [`looks`] has.
+const AGENTS: usize = 20;
+
+/// What it costs to guard agents that say nothing for an hour, from within one program: as many looks as guard takes, by the
+/// processor time of one.
+fn looks(out: &mut dyn Write) -> Result<(), CommandError> {
+    let mut agents = Vec::new();
+    for _ in 0..AGENTS {
+        // ends with its standard input, and so with this process
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "cat; :"]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        agents.push(command.spawn()?);
+    }
+    let subject = |agent: &std::process::Child| Subject {
+        pid: agent.id().cast_signed(),
+        names: rehang_evidence::AgentNames::default(),
+        heard: rehang_evidence::Heard::default(),
+        asks: true,
+    };
+    let subjects: Vec<Subject> = agents.iter().map(subject).collect();
+    let (mut together, mut alone) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        for (of, figures) in [(&subjects[..], &mut together), (&subjects[..1], &mut alone)] {
+            let began = processor_time();
+            rehang_evidence::look_together(of);
+            figures.push(processor_time() - began);
+        }
+    }
+    let count = looks_in_an_hour()?;
+    let percent = |one: &mut Vec<Duration>, times: usize| us(median(one)) * (count * times) as f64 / 3_600e6 * 100.0;
+    let (share, apart) = (percent(&mut together, 1), percent(&mut alone, AGENTS));
+    let what = format!("guard's looks at {AGENTS} silent agents, an hour, of a core");
+    line(out, &what, &format!("{share:.3} %"), "≤ 0.100 %", share <= 0.1)?;
+    let one = us(median(&mut together)) / 1_000.0;
+    writeln!(out, "    {count} looks, each at all of them at once: {one:.1} ms; {apart:.3} % with looks of their own")?;
+    for agent in &mut agents {
+        drop(agent.stdin.take());
+        agent.wait()?;
+    }
+    Ok(())
+}
+
+/// How often guard looks at a process that says nothing for an hour, and that it does not end.
+fn looks_in_an_hour() -> Result<usize, CommandError> {
+    let fault = |error: &dyn std::fmt::Display| CommandError::Fault(error.to_string());
+    let guard = rehang_strategy::stack("guard").map_err(|error| fault(&error))?;
+    let mut host = ProcessHost::new([guard]).map_err(|error| fault(&error))?;
+    let (nothing, limits) = (rehang_evidence::Snapshot::default(), rehang_evidence::Limits::default());
+    let idle = rehang_evidence::diagnose_only(&nothing, &nothing, &limits);
+    host.start(VTime::ZERO, Terminal::Null, false);
+    let mut count = 0;
+    while let Some(at) = host.deadline().filter(|at| *at <= VTime(3_600_000)) {
+        let steps = host.tick(at);
+        for _ in steps.iter().filter(|step| matches!(step, Step::Look)) {
+            count += 1;
+            // it is over a window later
+            host.see(at + rehang_scenario::Span::secs(1), ProcessSeen::Looked(Box::new(idle.clone())));
+        }
+    }
+    Ok(count)
+}
+
+/// The processor time of this process, of all its threads.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// The whole matrix in lockstep, and what memory it took.

@@ -25,6 +25,12 @@ const RUNS: [(&str, i32); 5] = [
     ("rehang supervise -- sh -c 'kill -KILL $PPID'", 128 + 9),
 ];
 
+/// What a program calls that has the wheel installed.
+const PYTHON: &str =
+    "import os, rehang; print(rehang.why(os.getpid()).state.value, rehang.Guard(os.getpid()).ask().state.value)";
+/// The same of the package of npm, whose folder is the first argument.
+const NODE: &str = "require(process.argv[1]).why(process.pid).then((why) => console.log(why.state))";
+
 /// Installs and runs all; returns 1 if one of them does not do what it must.
 pub(super) fn check(sh: &Shell, out: &Path, built: &Built) -> xshell::Result<u8> {
     let folder = out.join("check");
@@ -51,7 +57,24 @@ pub(super) fn check(sh: &Shell, out: &Path, built: &Built) -> xshell::Result<u8>
             }
         }
     }
-    Ok(u8::from(wrong > 0))
+    Ok(u8::from(wrong + calls(sh, &folder)? > 0))
+}
+
+/// Calls the functions of the wheel and of the package of npm; returns how many fail. The interpreters are the machine's, so not
+/// in an empty root.
+fn calls(sh: &Shell, folder: &Path) -> xshell::Result<u32> {
+    let (python, module) = (folder.join("wheel/bin/python"), folder.join("npm/lib/node_modules/rehang"));
+    let mut wrong = 0;
+    for call in [cmd!(sh, "{python} -c {PYTHON}"), cmd!(sh, "node -e {NODE} {module}")] {
+        match call.quiet().read() {
+            Ok(said) => println!("  ok: called from a program: {said}"),
+            Err(error) => {
+                wrong += 1;
+                println!("  WRONG: {error}");
+            }
+        }
+    }
+    Ok(wrong)
 }
 
 fn unpacked(sh: &Shell, folder: &Path, built: &Built) -> xshell::Result<PathBuf> {

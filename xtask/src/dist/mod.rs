@@ -1,4 +1,5 @@
-//! What people download: one stripped binary, as an archive, as a wheel, and as packages of npm.
+//! What people download: one stripped binary, as an archive, as a wheel, and as packages of npm; with the archive and the wheel
+//! a library for other programs.
 //!
 //! Invariants: each of them holds the same binary, of this machine's platform, and that binary has at most
 //! [`BINARY_MAX`] bytes; nothing is written outside of the target folder, and nothing is published.
@@ -13,6 +14,8 @@ use xshell::{Shell, cmd};
 
 /// The most bytes of the binary: 20 MiB.
 const BINARY_MAX: u64 = 20 << 20;
+/// The library, as cargo calls it.
+const LIBRARY: &str = "librehang_c.so";
 /// Files beside the binary in the archive.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -44,11 +47,12 @@ pub fn dist(sh: &Shell, check: bool) -> xshell::Result<u8> {
     let shipped = Shipped::build(sh, tools::REHANG)?;
     let binary = &shipped.binary;
     let about = about(sh)?;
-    let archive = archive(sh, &out, &shipped)?;
-    let wheel = wheel(sh, &out, &shipped)?;
+    let library = library(sh, &shipped.target)?;
+    let archive = archive(sh, &out, &shipped, &library)?;
+    let wheel = wheel(sh, &out, &shipped, &library)?;
     let npm = npm(sh, &out, binary, &about)?;
     let built = Built { target: shipped.target.clone(), archive, wheel, npm };
-    let files = [binary, &built.archive, &built.wheel].into_iter().chain(&built.npm);
+    let files = [binary, &library, &built.archive, &built.wheel].into_iter().chain(&built.npm);
     for file in files {
         println!("{:>9}  {}", human(size(file)), file.display());
     }
@@ -80,12 +84,25 @@ fn about(sh: &Shell) -> xshell::Result<About> {
     Ok(About { version, description, license, repository })
 }
 
+/// The library, which other programs load: built apart, since a panic in it must not end them.
+fn library(sh: &Shell, target: &str) -> xshell::Result<PathBuf> {
+    cmd!(sh, "cargo build --locked --profile embedded --package rehang-c-api --target {target}").quiet().run()?;
+    Ok(tools::target().join(target).join("embedded").join(LIBRARY))
+}
+
 /// `rehang-TARGET.tar.gz`, as the metadata for cargo-binstall in `harness/cli/Cargo.toml` says.
-fn archive(sh: &Shell, out: &Path, Shipped { target, binary, .. }: &Shipped) -> xshell::Result<PathBuf> {
+fn archive(
+    sh: &Shell,
+    out: &Path,
+    Shipped { target, binary, .. }: &Shipped,
+    library: &Path,
+) -> xshell::Result<PathBuf> {
     let name = format!("rehang-{target}");
     let folder = out.join("archive").join(&name);
     sh.create_dir(&folder)?;
-    sh.copy_file(binary, &folder)?;
+    for file in [binary.as_path(), library, &tools::root().join("harness/c-api/include/rehang.h")] {
+        sh.copy_file(file, &folder)?;
+    }
     for file in LICENCES {
         sh.copy_file(tools::root().join(file), &folder)?;
     }
@@ -96,8 +113,9 @@ fn archive(sh: &Shell, out: &Path, Shipped { target, binary, .. }: &Shipped) -> 
     Ok(archive)
 }
 
-/// A wheel with the binary alone, made by maturin, which a virtual environment in the target folder holds.
-fn wheel(sh: &Shell, out: &Path, shipped: &Shipped) -> xshell::Result<PathBuf> {
+/// A wheel with the binary, the Python module and its library, made by maturin, which a virtual environment in the target
+/// folder holds.
+fn wheel(sh: &Shell, out: &Path, shipped: &Shipped, library: &Path) -> xshell::Result<PathBuf> {
     let venv = tools::target().join("dist-tools");
     let maturin = venv.join("bin/maturin");
     if !maturin.exists() {
@@ -105,7 +123,17 @@ fn wheel(sh: &Shell, out: &Path, shipped: &Shipped) -> xshell::Result<PathBuf> {
         cmd!(sh, "python3 -m venv {venv}").quiet().run()?;
         cmd!(sh, "{pip} install --quiet --disable-pip-version-check maturin>=1.9,<2").quiet().run()?;
     }
-    let _in = sh.push_dir(tools::root().join("packaging/python"));
+    let (from, made) = (tools::root().join("packaging/python"), out.join("python"));
+    sh.create_dir(made.join("rehang"))?;
+    sh.copy_file(from.join("README.md"), &made)?;
+    for file in [from.join("rehang/__init__.py"), from.join("rehang/py.typed"), library.to_owned()] {
+        sh.copy_file(file, made.join("rehang"))?;
+    }
+    // maturin puts into the wheel what lies in that folder, and the library is not to lie in the repository
+    let project = sh.read_file(from.join("pyproject.toml"))?;
+    let harness = tools::root().join("harness");
+    sh.write_file(made.join("pyproject.toml"), project.replace("../../harness", &harness.to_string_lossy()))?;
+    let _in = sh.push_dir(&made);
     let _target = sh.push_env("CARGO_TARGET_DIR", tools::target());
     let _same = shipped.variables().map(|(name, value)| sh.push_env(name, value));
     cmd!(sh, "{maturin} build --quiet --out {out}").quiet().run()?;
@@ -138,6 +166,10 @@ fn npm(sh: &Shell, out: &Path, binary: &Path, about: &About) -> xshell::Result<[
                 *version = json!(about.version);
             }
             sh.copy_file(from.join("rehang/bin/rehang.js"), made.join("bin"))?;
+            sh.create_dir(made.join("lib"))?;
+            for file in sh.read_dir(from.join("rehang/lib"))? {
+                sh.copy_file(file, made.join("lib"))?;
+            }
         }
         sh.write_file(made.join("package.json"), format!("{package:#}\n"))?;
         for file in LICENCES.map(|file| tools::root().join(file)).into_iter().chain([from.join("README.md")]) {
