@@ -169,7 +169,7 @@ fn deviations(value: &Value, schema: &Value, root: &Value, at: &str) -> Vec<Stri
                 Some("object") => value.is_object(),
                 _ => false,
             }),
-            "minimum" => value.as_i64() >= says.as_i64(),
+            "minimum" => value.as_i64().is_none_or(|number| Some(number) >= says.as_i64()),
             "required" => words.clone().all(|key| key.as_str().is_some_and(|key| value.get(key).is_some())),
             "items" => {
                 let items = value.as_array().into_iter().flatten().enumerate();
