@@ -358,7 +358,9 @@ mod tests {
                 let word = message["method"].as_str().or(option).map(str::to_owned);
                 match protocol {
                     Protocol::Acp => word.unwrap_or("?".to_owned()),
-                    Protocol::AppServer => word.unwrap_or(format!("{} {}", message["id"], message["result"])),
+                    Protocol::AppServer | Protocol::Sdk => {
+                        word.unwrap_or(format!("{} {}", message["id"], message["result"]))
+                    }
                 }
             }
             Output::Acts(word) => word.to_owned(),
