@@ -155,8 +155,8 @@ pub fn dispatch() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::Client;
     use rehang_scenario::agents::Settings;
+    use rehang_scenario::{ClaudeMode, Client};
 
     #[test]
     fn each_agent_has_one_persona_and_each_name_one_program() {
@@ -198,7 +198,16 @@ mod tests {
                 let argv = argv(&agent, &[], "go");
                 assert_eq!(argv[0], kind.fake());
                 let called = named(&argv[0]).and_then(|persona| persona.called(&argv[1..]));
-                assert_eq!(called, Some(Called { mode, args: Vec::new() }), "{argv:?}");
+                // a client of the Agent SDK starts it as any host does that answers its prompts
+                let is_of_sdk = mode == ClaudeMode::Sdk.mode();
+                let (mode, args) = match is_of_sdk {
+                    true => (
+                        ClaudeMode::StreamJson.mode(),
+                        ["--permission-prompt-tool", "stdio"].map(str::to_owned).to_vec(),
+                    ),
+                    false => (mode, Vec::new()),
+                };
+                assert_eq!(called, Some(Called { mode, args }), "{argv:?}");
             }
         }
     }

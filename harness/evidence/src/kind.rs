@@ -171,6 +171,14 @@ pub fn helper(process: &Process) -> bool {
     process.args.iter().take(8).any(said)
 }
 
+/// Names of programs that adopt orphans.
+const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"];
+
+/// Whether its parent is a process that adopts orphans.
+pub fn adopted(process: &Process) -> bool {
+    process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
+}
+
 /// The bytes that SQLite locks, far behind the end of most databases (PENDING_BYTE and the 511 behind it).
 pub const OF_A_DATABASE: std::ops::Range<u64> = 0x4000_0000..0x4000_0200;
 

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 const EVERY: Span = Span::secs(10);
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(BlockedOn, Signature, &str); 21] = [
+const MISSED: [(BlockedOn, Signature, &str); 22] = [
     (
         BlockedOn::Bash,
         Signature::NoConnection,
@@ -45,6 +45,7 @@ const MISSED: [(BlockedOn, Signature, &str); 21] = [
         Signature::MutualWait,
         "it and its host wait for each other, which is more than that it does not exit",
     ),
+    (BlockedOn::Message, Signature::MutualWait, "it and its host wait for each other: whose turn it is cannot be seen"),
     (BlockedOn::Exit, Signature::TerminalPerson, "opencode's records do not say that a session at a terminal is over"),
     (BlockedOn::Model, Signature::NoConnection, "the pause between two tries: opencode says so on its server alone"),
     (
@@ -90,7 +91,7 @@ const MISSED: [(BlockedOn, Signature, &str); 21] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(Mechanism, Option<Mechanism>, &str); 78] = [
+const OTHERS: [(Mechanism, Option<Mechanism>, &str); 79] = [
     (Mechanism::B1, Some(Mechanism::B2), "a terminal is its stdin"),
     (
         Mechanism::B1,
@@ -185,6 +186,7 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 78] = [
     (Mechanism::T7, None, "what prints for ever is at work"),
     (Mechanism::X1, Some(Mechanism::B5), PLAIN),
     (Mechanism::X2, Some(Mechanism::B5), PLAIN),
+    (Mechanism::X2, Some(Mechanism::P3), "a call of the client's own tool looks like a request for a permission"),
     (Mechanism::X3, Some(Mechanism::Q1), "what a tool server asks by way of the agent is a question to the user"),
     (Mechanism::X3, Some(Mechanism::X2), "what was asked back is in the pipe's past"),
     (Mechanism::X4, None, PLAIN),

@@ -16,7 +16,7 @@ use rehang_upstream::agents;
 use rehang_upstream::plan::{self, Named};
 use std::io::Write;
 
-/// Write the text of an issue about a hang that is on record, with a script that shows it without rehang.
+/// Write an issue about a hang on record, with a script that shows it without rehang.
 ///
 /// The script has at most 30 lines and needs bash, python3, and npm or pip: it brings its own scripted model. Without a cell,
 /// the hangs of the newest releases are listed, with the reason for each that has no text.

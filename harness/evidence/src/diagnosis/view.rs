@@ -3,7 +3,6 @@
 //! Invariant: what only one of the snapshots has counts as unchanged, except processes that came or went.
 
 use super::Limits;
-use super::rules::pipe;
 use super::waits::{self, Wait};
 use crate::data::{Descriptor, End, Io, Object, Pid, Process, Snapshot, Socket, State, Thread};
 use crate::kind::{self, AnyAgent};
@@ -301,7 +300,7 @@ impl<'a> View<'a> {
         let above = std::iter::once(process.pid).chain(self.ancestors(process.pid));
         let starters = above.map_while(|pid| self.process(pid).filter(|one| one.fds_read && one.fds.iter().any(is_it)));
         let top = starters.last()?;
-        let is_known = self.process(top.ppid).is_some_and(|parent| parent.fds_read) && !pipe::adopted(top);
+        let is_known = self.process(top.ppid).is_some_and(|parent| parent.fds_read) && !kind::adopted(top);
         match (is_known, reader.in_namespace) {
             (true, _) => None,
             (false, true) => Some("a process outside of this pid namespace, which may hold the other end"),

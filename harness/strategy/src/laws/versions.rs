@@ -315,17 +315,17 @@ fn a_version_beside_a_process_does_what_it_always_did() {
         "guard-process",
     ];
     expect![[r#"
-        none: 1 states; 3c9e61990d699c34
-        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; 6bf7f71e8dee7e48
-        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; fb99b2bf5228bde2
-        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; 802ca22cb8f45c82
-        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; 521d90d614dd769f
-        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; d576c7a4fbf1dcef
-        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; ff75f7b69a7163bd
-        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 0d02d659f3e6644f
-        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; d05e33067af49f82
-        cli-manager: 423 states, 1216 Say, 1349 Write; a7e7e8ebbc8e18b0
-        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; b6fcba38b435a0dc
+        none: 1 states; 2c3fc325fcf72f96
+        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; 733da3494b50e10c
+        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; fdbb0dc00948d31c
+        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; f7dd9e1813f197b8
+        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; 2a3c531ab01da1e7
+        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 7bb51432adf647db
+        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; b4df68520056b4cf
+        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 9368e0a20be3966d
+        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; 361b0885a76182a0
+        cli-manager: 423 states, 1216 Say, 1349 Write; d457b5d2cc9e60f4
+        guard-process: 20572 states, 13 CloseStdin, 816 Kill, 455 Report, 595 Settle, 9059 looks; 716567c14d56f8d8
     "#]].assert_eq(&lines(&specs, letters::process));
 }
 
@@ -362,11 +362,11 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         "pending-ask(policy=stop, after=2s)",
     ];
     expect![[r#"
-        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; b6b5efcd3a1ad241
-        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 9aa98b0dbe224295
-        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; fede2146b05e0ba3
-        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; f24a8ffeb8930a57
-        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 63311b50426b7688
+        guard-server: 24739 states, 2 Kill, 48 Report, 48 Settle, 7354 looks, 14708 request; fade7e22ddacf671
+        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 2ee4faf73e1dcf1f
+        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; 3becc2bbc02da157
+        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 8ce1afc5d3df07df
+        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; 2a7c39da024bd7ac
     "#]]
     .assert_eq(&lines(&specs, letters::server));
     expect![[r#"

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a lock's waiter is explained by its holder, and a holder that works makes it a mere wait.
 
-use super::{On, Rules, Wait, end_it, pipe, steady, waits_for};
+use super::{On, Rules, Wait, end_it, steady, waits_for};
 use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -110,7 +110,7 @@ fn asks(view: &View<'_>, asker: Pid, asked: Pid) -> bool {
 /// which started it. A service that was started by a hand of its own has other arguments than its clients.
 fn is_left_by_an_earlier_run(view: &View<'_>, waiter: &Process, holder: Pid) -> bool {
     let same = |holder: &&Process| !holder.args.is_empty() && holder.args == waiter.args;
-    view.process(holder).filter(same).is_some_and(|holder| pipe::adopted(holder) && !pipe::adopted(waiter))
+    view.process(holder).filter(same).is_some_and(|holder| kind::adopted(holder) && !kind::adopted(waiter))
 }
 
 /// Who holds the lock that a process waits for on a descriptor: whose open file has it now, else who took it.

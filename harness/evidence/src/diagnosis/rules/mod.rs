@@ -8,7 +8,7 @@ mod daemon;
 pub mod file;
 mod loops;
 mod network;
-pub mod pipe;
+mod pipe;
 pub mod run;
 mod server;
 mod stdin;

@@ -10,10 +10,8 @@ use crate::diagnosis::view::View;
 use crate::diagnosis::waits::NO_END_MS;
 use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
+use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
-
-/// Names of programs that adopt orphans.
-const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"];
 
 /// A wait for input that is not standard input.
 pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
@@ -138,8 +136,9 @@ pub fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     // a supervisor that reads this has started the roots, and adopts what outlives its parent below them
     let reader = &view.after.reader;
     let by_reader = reader.adopts && other.ppid == reader.pid && !view.after.roots.contains(&writer);
-    let orphan =
-        |process: &Process| adopted(process) || view.process(process.ppid).is_some_and(|parent| parent.ns_pid == 1);
+    let orphan = |process: &Process| {
+        kind::adopted(process) || view.process(process.ppid).is_some_and(|parent| parent.ns_pid == 1)
+    };
     // what is true of the reader as well, in the same group, says nothing: a pipeline in the background of a shell that is
     // gone
     let beside = (other.pgrp, other.session) == (process.pgrp, process.session);
@@ -171,11 +170,6 @@ pub fn master(view: &View<'_>, process: &Process, fd: &Descriptor, index: u64) -
     let writers: Vec<Pid> = view.at_terminal(index).filter(|pid| *pid != process.pid).collect();
     let all_escaped = !writers.is_empty() && writers.iter().all(|writer| escaped(view, process, *writer));
     all_escaped.then(|| hostage(view, process, fd, &writers))
-}
-
-/// Whether its parent is a process that adopts orphans.
-pub fn adopted(process: &Process) -> bool {
-    process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
 }
 
 pub fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) -> Finding {

@@ -176,7 +176,7 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
     let name = view.name(pid);
     let percent = (view.cpu(pid) * 100.0).round();
     let does = format!("{percent} % of a core, no byte read or written, no memory touched anew");
-    if (kind::of(process).is_some() || kind::helper(process)) && super::pipe::adopted(process) {
+    if (kind::of(process).is_some() || kind::helper(process)) && kind::adopted(process) {
         let text = format!("{name} spins, and the process that started it is gone: {does}");
         let finding = Finding::hung(pid, Signature::CpuSpin, Mechanism::H2, text).ends(end_it(view, pid)).guess();
         return finding.because("an agent reads and writes; a pure computation looks the same").rank(rank::WORKS + 1);

@@ -287,7 +287,7 @@ fn outside(view: &View<'_>, process: &Process, pid: Pid) -> bool {
     // orphans have one parent, and are no siblings
     let is_beside = |other: &Process| {
         other.ppid == process.ppid
-            && (!pipe::adopted(process) || (other.pgrp, other.session) == (process.pgrp, process.session))
+            && (!kind::adopted(process) || (other.pgrp, other.session) == (process.pgrp, process.session))
     };
     !view.after.tree.contains_key(&pid) && !view.process(pid).is_some_and(is_beside)
 }
