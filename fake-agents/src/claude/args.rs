@@ -4,7 +4,6 @@
 //! code. `--allowedTools` and its like take every word up to the next option, including a prompt that follows them:
 //! that is a trap of the real one, and is kept.
 
-use super::own_server;
 use super::release::Release;
 use crate::ReleaseError;
 use rehang_scenario::agents::CLAUDE;
@@ -281,7 +280,7 @@ pub fn parse(words: &[String]) -> Parsed {
             _ if ONE_WORD.contains(&name) => one().map(drop),
             _ if MANY_WORDS.contains(&name) => {
                 if let Some(text) = inline.as_ref().or(words.get(i)).filter(|_| name == "--mcp-config") {
-                    args.own_server = own_server::of_config(text);
+                    args.own_server = of_config(text);
                 }
                 many(&mut i, words, inline, &mut Vec::new());
                 Ok(())
@@ -431,6 +430,13 @@ Options:
 Options of the real one that change nothing here are taken too. What the model does comes from the harness, or
 from REHANG_PLAN (JSON); without either it says hello.
 ";
+
+/// The name of the client's server on a command line: PyPI's SDK gives it as `--mcp-config`.
+fn of_config(text: &str) -> Option<String> {
+    let config: serde_json::Value = serde_json::from_str(text).ok()?;
+    let servers = config["mcpServers"].as_object()?;
+    servers.iter().find(|(_, server)| server["type"] == "sdk").map(|(name, _)| name.clone())
+}
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@ pub struct Behaviour {
 
 /// All behaviours of the persona.
 pub fn behaviours() -> Vec<Behaviour> {
-    let more = super::hooks::BEHAVIOURS.iter().chain(super::tools::BEHAVIOURS).chain(super::own_server::BEHAVIOURS);
+    let more = super::hooks::BEHAVIOURS.iter().chain(super::tools::BEHAVIOURS).chain(OF_SDK);
     BEHAVIOURS.iter().chain(more).copied().collect()
 }
 
@@ -304,6 +304,66 @@ const BEHAVIOURS: &[Behaviour] = &[
         "anthropics/claude-code#30779",
     ),
     b("EPIPE: output is dropped, the run goes on", ALL, Read, "2.0.77"),
+];
+
+/// What is known of a client of the Claude Agent SDK.
+const OF_SDK: &[Behaviour] = &[
+    b(
+        "a tool server of the client's own: its greeting, its list and its calls by mcp_message, key by key",
+        &[V2, V21],
+        Recorded,
+        "sdk/server-ok, sdk/server-twice, sdk/server-late, sdk/server-error, sdk/server-deny, sdk/server-sdk",
+    ),
+    b(
+        "its greeting or its list is never answered: given up after 60 s, and begun again with the prompt, which waits",
+        &[V2],
+        Recorded,
+        "sdk/server-begin, sdk/server-list",
+    ),
+    b(
+        "its greeting is never answered: sent twice, for 30 s each; its list: given up after 30 s; the prompt waits",
+        &[V21],
+        Recorded,
+        "sdk/server-begin, sdk/server-list",
+    ),
+    b("a call of its tool that is never answered", &[V2, V21], Recorded, "sdk/server-never"),
+    b(
+        "a reply to a call without a message: the call goes on, and stdin's end does not end it",
+        &[V2, V21],
+        Recorded,
+        "sdk/server-shape",
+    ),
+    b(
+        "an interrupt, or stdin's end, in the middle of a call",
+        &[V2, V21],
+        Recorded,
+        "sdk/server-interrupt, sdk/server-eof",
+    ),
+    b(
+        "a message that comes before the results of a call goes to the model with them, and has no result of its own",
+        &[V2, V21],
+        Recorded,
+        "sdk/permission-second",
+    ),
+    b(
+        "two questions at once have a request each, in any order of answers",
+        &[V2, V21],
+        Recorded,
+        "sdk/both-reversed, sdk/both-second, sdk/both-interrupt",
+    ),
+    b(
+        "an interrupt while a hook of the prompt, or of a call that has run, is awaited",
+        &[V2, V21],
+        Recorded,
+        "sdk/prompt-interrupt, sdk/post-interrupt",
+    ),
+    b(
+        "a callback that is told of a prompt has 30 s, and a prompt whose callback is late is blocked: a success without a turn",
+        &[V21],
+        Recorded,
+        "sdk/prompt-never",
+    ),
+    b("a second initialize: refused by 2.0.77, answered by 2.1.329", &[V2, V21], Recorded, "sdk/text-init"),
 ];
 
 #[cfg(test)]

@@ -5,11 +5,13 @@
 
 use super::args::Mode;
 use super::asks::Ask;
-use super::engine::{Answerer, Conv, Effect, Engine, Server};
+use super::engine::{Answerer, Conv, Effect, Engine};
 use super::hooks::Gate;
 use super::own_server::OwnServer;
 use super::release::Release;
 use super::texts;
+use super::texts::OF_SERVER;
+use super::writer::Server;
 use super::writer::{Decision, result_block};
 use rehang_scenario::{
     ToolDoes, ToolServer, VTime, canon,
@@ -19,9 +21,6 @@ use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 use serde_json::{Value, json};
 use std::hash::{Hash, Hasher};
-
-/// What the name of a tool server's tool begins with.
-pub(super) const OF_SERVER: &str = "mcp__";
 
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

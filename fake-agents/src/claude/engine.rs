@@ -15,7 +15,7 @@ use super::own_server::OwnServer;
 use super::release::Release;
 use super::stream::{Spoken, stop_reason};
 use super::texts;
-use super::writer::{self, Ending, Writer};
+use super::writer::{self, Ending, Server, Writer};
 use crate::agent_host::AgentHost;
 use rehang_scenario::{
     Canon, ToolDoes, ToolServer, VTime, canon,
@@ -152,17 +152,6 @@ impl Hash for Effect {
             effect => format!("{effect:?}").hash(hasher),
         }
     }
-}
-
-/// How a tool server is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Server {
-    /// It has not answered, or cannot be reached.
-    Failed,
-    /// It has answered, and not said which tools it has.
-    WithoutList,
-    /// Its tool can be called.
-    Connected,
 }
 
 /// The state machine of one process.

@@ -3,74 +3,13 @@
 //! Invariants: a request to it ends once, by its reply, its limit, an interrupt or the end of stdin; one whose reply holds no
 //! message is over for the control protocol, and its call has no end (recorded).
 
-use super::behaviours::Known::Recorded;
-use super::behaviours::{Behaviour, V2, V21, b};
-use super::calls::OF_SERVER;
-use super::engine::{Effect, Engine, Phase, Server};
+use super::engine::{Effect, Engine, Phase};
 use super::release::Release;
 use super::texts;
+use super::texts::OF_SERVER;
+use super::writer::Server;
 use rehang_scenario::{Canon, VTime};
 use serde_json::{Value, json};
-
-/// What is known of a client of the Claude Agent SDK; part of [`super::behaviours`].
-pub(super) const BEHAVIOURS: &[Behaviour] = &[
-    b(
-        "a tool server of the client's own: its greeting, its list and its calls by mcp_message, key by key",
-        &[V2, V21],
-        Recorded,
-        "sdk/server-ok, sdk/server-twice, sdk/server-late, sdk/server-error, sdk/server-deny, sdk/server-sdk",
-    ),
-    b(
-        "its greeting or its list is never answered: given up after 60 s, and begun again with the prompt, which waits",
-        &[V2],
-        Recorded,
-        "sdk/server-begin, sdk/server-list",
-    ),
-    b(
-        "its greeting is never answered: sent twice, for 30 s each; its list: given up after 30 s; the prompt waits",
-        &[V21],
-        Recorded,
-        "sdk/server-begin, sdk/server-list",
-    ),
-    b("a call of its tool that is never answered", &[V2, V21], Recorded, "sdk/server-never"),
-    b(
-        "a reply to a call without a message: the call goes on, and stdin's end does not end it",
-        &[V2, V21],
-        Recorded,
-        "sdk/server-shape",
-    ),
-    b(
-        "an interrupt, or stdin's end, in the middle of a call",
-        &[V2, V21],
-        Recorded,
-        "sdk/server-interrupt, sdk/server-eof",
-    ),
-    b(
-        "a message that comes before the results of a call goes to the model with them, and has no result of its own",
-        &[V2, V21],
-        Recorded,
-        "sdk/permission-second",
-    ),
-    b(
-        "two questions at once have a request each, in any order of answers",
-        &[V2, V21],
-        Recorded,
-        "sdk/both-reversed, sdk/both-second, sdk/both-interrupt",
-    ),
-    b(
-        "an interrupt while a hook of the prompt, or of a call that has run, is awaited",
-        &[V2, V21],
-        Recorded,
-        "sdk/prompt-interrupt, sdk/post-interrupt",
-    ),
-    b(
-        "a callback that is told of a prompt has 30 s, and a prompt whose callback is late is blocked: a success without a turn",
-        &[V21],
-        Recorded,
-        "sdk/prompt-never",
-    ),
-    b("a second initialize: refused by 2.0.77, answered by 2.1.329", &[V2, V21], Recorded, "sdk/text-init"),
-];
 
 /// A client's tool server.
 #[derive(Debug, Clone)]
@@ -170,13 +109,6 @@ impl OwnServer {
 
 /// The id of the first call in a connection: `initialize` and `tools/list` come before it.
 const FIRST_CALL: u32 = 2;
-
-/// The name of the client's server on a command line: PyPI's SDK gives it as `--mcp-config`.
-pub(super) fn of_config(text: &str) -> Option<String> {
-    let config: Value = serde_json::from_str(text).ok()?;
-    let servers = config["mcpServers"].as_object()?;
-    servers.iter().find(|(_, server)| server["type"] == "sdk").map(|(name, _)| name.clone())
-}
 
 impl Engine {
     /// The client says hello: its server is greeted, if it has one. 2.0.77 greets one that the client names itself at its

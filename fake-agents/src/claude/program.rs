@@ -6,13 +6,14 @@
 use super::args::{Args, Format};
 use super::bash::{self, Running};
 use super::calls::BashEnd;
-use super::engine::{Answerer, Config, Effect, Engine, Server};
+use super::engine::{Answerer, Config, Effect, Engine};
 use super::hooks::{Gate, HookRun, of_files};
 use super::models::{Came, Models};
 use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen, Typed};
 use super::texts;
 use super::tools::{self, ToolClient};
+use super::writer::Server;
 use crate::agent_host::AgentHost;
 use crate::outgoing::Outgoing;
 use rehang_os::os::{Child, Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};

@@ -16,6 +16,9 @@ const READ_ONLY: [&str; 14] =
 /// Commands that change files: 2.1.329 names their folder (recorded for `touch`).
 const CHANGES_FILES: [&str; 7] = ["cp", "mkdir", "mv", "rm", "rmdir", "sed", "touch"];
 
+/// What the name of a tool server's tool begins with.
+pub(super) const OF_SERVER: &str = "mcp__";
+
 /// The end of a tool that is not offered.
 pub fn no_such_tool(release: Release, tool: &str, is_own: bool) -> String {
     match release {

@@ -4,12 +4,21 @@
 //! only on what was said before it.
 
 use super::args::Mode;
-use super::calls::OF_SERVER;
-use super::engine::Server;
 use super::release::{CWD, Release};
-use super::texts;
+use super::texts::{self, OF_SERVER};
 use rehang_scenario::{Canon, Span};
 use serde_json::{Map, Value, json};
+
+/// How a tool server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Server {
+    /// It has not answered, or cannot be reached.
+    Failed,
+    /// It has answered, and not said which tools it has.
+    WithoutList,
+    /// Its tool can be called.
+    Connected,
+}
 
 /// Writes messages for one session.
 #[derive(Debug, Clone)]

@@ -4,8 +4,9 @@
 
 use crate::plan;
 use crate::report::Report;
-use crate::spec::{Answer, Cell, CellSpec, LiveError, ScreenKind};
+use crate::spec::{Answer, Cell, CellSpec, LiveError};
 use crate::supervisor::END_SIGNAL;
+use crate::terminal::ScreenKind;
 use rehang_agents::{Form, Recipe};
 use rehang_oracle::{Looks, Oracle};
 use rehang_processes::memory;

@@ -4,7 +4,8 @@
 
 use crate::relay::{HOST_ARG, RELAY_ARG};
 use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
-use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT, ScreenSize};
+use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
+use crate::terminal::ScreenSize;
 use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Wish, Words};
 use rehang_fakes::{mcp, tool};

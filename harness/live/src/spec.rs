@@ -6,6 +6,7 @@
 
 use crate::report::Report;
 use crate::sandbox::Sandbox;
+use crate::terminal::ScreenKind;
 use rehang_agents::{Form, Installed, Recipe};
 use rehang_processes::machine;
 use rehang_scenario::{Client, Scenario, Terminal};
@@ -44,29 +45,6 @@ pub struct Cell<'a> {
     pub signal: Option<SentSignal>,
     /// After the agent's end its commands are looked for that go on.
     pub counts_left: bool,
-}
-
-/// The size of a terminal, in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ScreenSize {
-    /// How many characters a row has.
-    pub columns: u16,
-    /// How many rows it has.
-    pub rows: u16,
-}
-
-impl ScreenSize {
-    /// That of a terminal if nothing else is said.
-    pub const DEFAULT: ScreenSize = ScreenSize { columns: 120, rows: 40 };
-}
-
-/// A terminal that answers what it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScreenKind {
-    /// Its size.
-    pub size: ScreenSize,
-    /// It answers that it understands the Program Status Protocol (OSC 7501).
-    pub program_status: bool,
 }
 
 /// A signal that the agent is sent from outside.

@@ -3,7 +3,7 @@
 //!
 //! Invariant: it answers only what it is asked, with the screen as it is at that byte.
 
-use crate::spec::ScreenKind;
+use serde::{Deserialize, Serialize};
 use vt100::{Callbacks, Parser, Screen};
 
 /// The device attributes (DA1) of a VT220 with colours.
@@ -15,6 +15,29 @@ const COLOURS: [(&[u8], &str); 2] = [(b"10", "cccc/cccc/cccc"), (b"11", "0000/00
 
 /// The Program Status Protocol: <https://www.superlogical.com/rex/docs/build/program-status>.
 const PROGRAM_STATUS: &[u8] = b"7501";
+
+/// The size of a terminal, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ScreenSize {
+    /// How many characters a row has.
+    pub columns: u16,
+    /// How many rows it has.
+    pub rows: u16,
+}
+
+impl ScreenSize {
+    /// That of a terminal if nothing else is said.
+    pub const DEFAULT: ScreenSize = ScreenSize { columns: 120, rows: 40 };
+}
+
+/// A terminal that answers what it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScreenKind {
+    /// Its size.
+    pub size: ScreenSize,
+    /// It answers that it understands the Program Status Protocol (OSC 7501).
+    pub program_status: bool,
+}
 
 /// A terminal, as far as it answers.
 pub struct Answers(Parser<Asked>);
@@ -74,7 +97,6 @@ impl Callbacks for Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::ScreenSize;
 
     #[test]
     fn it_says_where_the_cursor_is_and_what_it_is() {

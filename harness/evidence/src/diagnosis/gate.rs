@@ -193,9 +193,12 @@ fn let_go_later(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way
     let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none()).into_iter().filter_map(to);
     others.filter(|pid| *pid != finding.pid).find_map(|pid| {
         let process = view.process(pid)?;
-        let ways = ways::own(view, process).into_iter().chain(ways::by_timeout(view, process));
-        let way = ways.into_iter().find(Way::is_soon)?;
-        Some(Way { what: format!("{}, which has {}", view.name(pid), way.what), left_ms: way.left_ms })
+        let (name, is_soon) = (view.name(pid), |way: &Way| way.is_soon());
+        let own = ways::own(view, process).into_iter().find(is_soon);
+        let ended = ways::by_timeout(view, process).filter(is_soon);
+        let own = own.map(|way| (format!("{name}, which has {}", way.what), way.left_ms));
+        let (what, left_ms) = own.or(ended.map(|way| (format!("{name}, which {} may end", way.what), way.left_ms)))?;
+        Some(Way { what, left_ms })
     })
 }
 

@@ -6,7 +6,7 @@
 use super::namespaces::fork_first;
 use super::{AGENT_ID, CWD, Sandbox, SandboxError, root, step};
 use crate::report::Exit;
-use crate::spec::ScreenSize;
+use crate::terminal::ScreenSize;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};

@@ -19,7 +19,7 @@ pub use init::{Said, Started, start};
 #[cfg(target_os = "linux")]
 pub use namespaces::{die_with_parent, enter, links};
 
-use crate::spec::ScreenSize;
+use crate::terminal::ScreenSize;
 use rehang_processes::machine;
 use rehang_scenario::Terminal;
 use serde::{Deserialize, Serialize};

@@ -74,12 +74,113 @@ fn a_circle_is_open_to_those_who_may_wake_one_of_its_members() {
         a signal that one handles: Waiting mutual-wait C6 (Likely, hung in 1h4m): one (11) and other (12) wait for each other: each reads what the other would write; it may end by a signal to other (12), which handles it | a signal to other (12), which handles it; or one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it; it may end by a signal to other (12), which handles it
         a signal that ends it: Hung mutual-wait C6 (Certain, closed in): one (11) and other (12) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it
         an io_uring: Waiting mutual-wait C6 (Likely, hung in 1h4m): one (11) and other (12) wait for each other: each reads what the other would write; it may end by a request in the io_uring of other (12) | a request in the io_uring of other (12); or one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it; it may end by a request in the io_uring of other (12)
+        an urgent byte that one handles: Waiting mutual-wait C6 (Likely, hung in 1h4m): one (11) and other (12) wait for each other: each reads what the other would write; it may end by a signal to other (12), which handles it | a signal to other (12), which handles it; or one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it; it may end by a signal to other (12), which handles it
+        a terminal's size that one handles: Waiting mutual-wait C6 (Likely, hung in 1h4m): one (11) and other (12) wait for each other: each reads what the other would write; it may end by a signal to other (12), which handles it | a signal to other (12), which handles it; or one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it; it may end by a signal to other (12), which handles it
+        a script's own end: Waiting mutual-wait C6 (Likely, hung in 1h4m): one (11) and other (12) wait for each other: each reads what the other would write; it may end by a signal to other (12), which handles it | a signal to other (12), which handles it; or one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it; it may end by a signal to other (12), which handles it
     "#]].assert_eq(&all_answers(vec![
         ("nobody else", each_reads(|_| {})),
         ("a FIFO with a name", each_reads(named)),
         ("a signal that one handles", each_reads(told(libc::SIGUSR2))),
         ("a signal that ends it", each_reads(told(libc::SIGTERM))),
         ("an io_uring", each_reads(ring)),
+        ("an urgent byte that one handles", each_reads(told(libc::SIGURG))),
+        ("a terminal's size that one handles", each_reads(told(libc::SIGWINCH))),
+        ("a script's own end", each_reads(|both| both[1] = started(caught(both[1].clone(), libc::SIGTERM), &["bash", "x"]))),
+    ]));
+}
+
+/// Who came from somewhere that cannot be seen may have left an end of its pipes there.
+#[test]
+fn what_others_may_hold_where_not_all_are_in_sight() {
+    let orphans = |reader: Reader| {
+        let orphan = |process: Process| Process { ppid: 1, ..process };
+        let look = each_reads(|both| *both = both.clone().map(orphan));
+        look.both(move |s| {
+            s.roots = vec![11, 12];
+            s.tree.remove(&10);
+            s.reader = Reader { pid: 900, ..reader.clone() };
+        })
+    };
+    let seen_by = |uid, in_namespace| Reader { uid, in_namespace, ..Reader::default() };
+    let children = each_reads(|_| {}).both(|s| s.reader.uid = 1000);
+    expect![[r#"
+        root: Hung mutual-wait C6 (Certain, closed in): other (12) and one (11) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 12 | neither call has a time limit, and only the other process can end it
+        root in a container: Waiting mutual-wait C6 (Likely, hung in 1h4m): other (12) and one (11) wait for each other: each reads what the other would write; it may end by a process outside of this pid namespace, which may hold the other end | a process outside of this pid namespace, which may hold the other end; or one of them closes its end or ends: kill 12 | neither call has a time limit, and only the other process can end it; it may end by a process outside of this pid namespace, which may hold the other end
+        another user: Waiting mutual-wait C6 (Likely, hung in 1h4m): other (12) and one (11) wait for each other: each reads what the other would write; it may end by a process of another user, which may hold the other end | a process of another user, which may hold the other end; or one of them closes its end or ends: kill 12 | neither call has a time limit, and only the other process can end it; it may end by a process of another user, which may hold the other end
+        another user, of whom the starter is in sight: Hung mutual-wait C6 (Certain, closed in): one (11) and other (12) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it
+    "#]].assert_eq(&all_answers(vec![
+        ("root", orphans(seen_by(0, false))),
+        ("root in a container", orphans(seen_by(0, true))),
+        ("another user", orphans(seen_by(1000, false))),
+        ("another user, of whom the starter is in sight", children),
+    ]));
+}
+
+#[test]
+fn what_is_beside_a_wait_is_not_waited_for() {
+    let agent = |more: Vec<Process>| {
+        let agent = pipe(started(process(10, 1, "claude"), &["claude", "-p", "x"]), 20, Mode::Read, 70);
+        let tool = pipe(awaits(process(11, 10, "bash")), 1, Mode::Write, 70);
+        Look::of([vec![watches(agent, &[20], TimeLimit::Never), tool], more].concat())
+    };
+    let shows = || pipe(started(sleeps(process(12, 11, "tail"), 1_000), &["tail", "-f", "log"]), 1, Mode::Write, 70);
+    let builds = |pid| pipe(sleeps(process(pid, 11, "sleep"), 90_000), 1, Mode::Write, 70);
+    let paused = |pid, ppid| calls(process(pid, ppid, "sleep"), "pause", Does::Signal, TimeLimit::Never);
+    let asks = |pid| socket(reads(process(pid, 10, "python3"), 5), 5, 80);
+    let asked = |since_sent_ms| {
+        let traffic = Traffic { since_sent_ms, since_received_ms: 90_000, sent_bytes: 400, ..Traffic::default() };
+        Socket { traffic: Some(traffic), ..connection(80, 0) }
+    };
+    let own = |process| pipe(pipe(reads(process, 3), 3, Mode::Read, 71), 4, Mode::Write, 71);
+    let forgotten = |since_sent_ms| {
+        let look = agent(vec![]).both(|s| {
+            let agent = socket(s.tree[&10].clone(), 5, 80);
+            s.tree.insert(10, watches(Process { threads: vec![], ..agent }, &[5, 20], TimeLimit::Never));
+            s.tree.insert(11, own(pipe(process(11, 10, "job"), 1, Mode::Write, 70)));
+        });
+        look.socket(asked(since_sent_ms))
+    };
+    expect![[r#"
+        a log is shown, and nothing else is done: Hung never-ends B5 (Likely, parts [12]): tail (12) follows a file and never ends by itself | kill 12 | it was started to follow
+        a log is shown while a build sleeps: Waiting sleep - (Likely): sleep (13) sleeps (1m30s) | time
+        who pauses beside a question: Waiting peer-wait - (Likely): python3 (11) waits for its peer at 93.184.216.34:443, which has not answered for 500ms | an answer | it counts as silent after 1m without a byte; a keep-alive line starts that time again
+        who is waited for: Waiting never-ends B5 (Likely): sleep (12) sleeps without an end | kill 12 | it waits for a signal and handles none: only one that ends it could wake it
+        a job that an agent forgot, while its model thinks: Waiting peer-wait - (Likely): Claude Code (10) waits for the model at 93.184.216.34:443, which has not answered for 500ms | an answer | it counts as silent after 1m without a byte; a keep-alive line starts that time again
+        the same, and the model has been silent for an hour: Hung own-pipe - (Likely, parts [11]): job (11) reads descriptor 3, to which nobody but itself could write | kill 11 | it holds the only other end, and none of its threads does anything else: the process that was to write has ended, or never began
+    "#]].assert_eq(&all_answers(vec![
+        ("a log is shown, and nothing else is done", agent(vec![shows()])),
+        ("a log is shown while a build sleeps", agent(vec![shows(), builds(13)])),
+        ("who pauses beside a question", Look::of(vec![asks(11), paused(12, 11)]).socket(asked(500))),
+        ("who is waited for", Look::of(vec![awaits(process(11, 10, "sh")), paused(12, 11)])),
+        ("a job that an agent forgot, while its model thinks", forgotten(500)),
+        ("the same, and the model has been silent for an hour", forgotten(3_600_000)),
+    ]));
+}
+
+#[test]
+fn a_lock_is_let_go_by_a_limit_further_on() {
+    let wants =
+        |process, fd, path, inode| calls(file(process, fd, path, inode), "flock", Does::Lock { fd }, TimeLimit::Never);
+    let chain = |limit: Option<&[&str]>| {
+        let last = wants(file(process(13, 12, "flock"), 3, "/a", 7), 4, "/b", 8);
+        let above = awaits(started(process(12, 10, "sh"), limit.unwrap_or(&["sh", "job"])));
+        let rest = [
+            wants(process(11, 10, "flock"), 3, "/a", 7),
+            above,
+            last,
+            reads(pipe(pipe(file(process(14, 10, "x"), 4, "/b", 8), 5, Mode::Read, 70), 6, Mode::Write, 70), 5),
+        ];
+        let held = |inode, pid, waits, id| Lock { id, inode, ..lock(pid, waits) };
+        Look::of([vec![awaits(process(10, 1, "sh"))], rest.to_vec()].concat()).both(move |s| {
+            s.locks = vec![held(7, 13, false, 1), held(7, 11, true, 1), held(8, 14, false, 2), held(8, 13, true, 2)];
+        })
+    };
+    expect![[r#"
+        no limit: Hung file-lock R2 (Likely, closed in): flock (11) waits for the lock on /a, which flock (13) holds | flock (13) lets it go or ends: kill 13 | /proc/locks names both; the holder: flock (13) waits for the lock on /b, which x (14) holds
+        a limit of the holder's own wait: Waiting file-lock R2 (Likely, hung in 1h5m): flock (11) waits for the lock on /a, which flock (13) holds; it may end by flock (13), which sh 900 (12) may end (at most 14m) | flock (13), which sh 900 (12) may end (at most 14m); or flock (13) lets it go or ends: kill 13 | /proc/locks names both; the holder: flock (13) waits for the lock on /b, which x (14) holds; it may end by flock (13), which sh 900 (12) may end (at most 14m)
+    "#]].assert_eq(&all_answers(vec![
+        ("no limit", chain(None)),
+        ("a limit of the holder's own wait", chain(Some(&["timeout", "900", "flock", "/b"]))),
     ]));
 }
 
