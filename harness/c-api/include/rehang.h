@@ -15,7 +15,7 @@
 // An argument is wrong: a null pointer, or a number that means nothing.
 #define REHANG_BAD_ARGUMENT -1
 
-// rehang's own fault. The guard is of no use any more.
+// rehang's own fault. The guard cannot be used any more.
 #define REHANG_INTERNAL -2
 
 // Guard around one process. All functions may be called from any thread; calls for one guard wait for each other.

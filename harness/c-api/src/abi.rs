@@ -16,7 +16,7 @@ pub const REHANG_ABI: u32 = 1;
 pub const REHANG_OK: i32 = 0;
 /// An argument is wrong: a null pointer, or a number that means nothing.
 pub const REHANG_BAD_ARGUMENT: i32 = -1;
-/// rehang's own fault. The guard is of no use any more.
+/// rehang's own fault. The guard cannot be used any more.
 pub const REHANG_INTERNAL: i32 = -2;
 
 /// Guard around one process. All functions may be called from any thread; calls for one guard wait for each other.

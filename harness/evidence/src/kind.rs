@@ -179,7 +179,7 @@ pub fn adopted(process: &Process) -> bool {
     process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
 }
 
-/// The bytes that SQLite locks, far behind the end of most databases (PENDING_BYTE and the 511 behind it).
+/// The bytes that SQLite locks: PENDING_BYTE and the 511 after it, which most databases are too short to reach.
 pub const OF_A_DATABASE: std::ops::Range<u64> = 0x4000_0000..0x4000_0200;
 
 /// Whether a file is an SQLite database, or one of the files that SQLite keeps beside it.

@@ -12,7 +12,7 @@ use rehang_scenario::{Fault, Scenario};
 
 /// A number that no run has: in its place the program puts the response's own.
 const NUMBER: u32 = u32::MAX;
-/// What stands for that number in the program.
+/// The placeholder of that number in the program.
 const MARK: &str = "@N";
 /// What the last tool call told the model, in a response that repeats it: a script does not read results.
 pub const TOLD: &str = "what the tool said";

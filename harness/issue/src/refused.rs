@@ -1,6 +1,6 @@
 //! Why a cell has no text.
 //!
-//! Invariant: each reason is a sentence about the cell, for whoever asked for its text.
+//! Invariant: each reason is a sentence about the cell, for the person who asked for its text.
 
 use rehang_agents::CannotRun;
 

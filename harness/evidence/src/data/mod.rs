@@ -167,6 +167,13 @@ pub struct Reader {
     pub adopts: bool,
 }
 
+impl Reader {
+    /// Whether it can see all processes of the machine, with what they have open.
+    pub fn sees_all(&self) -> bool {
+        self.uid == 0 && !self.in_namespace
+    }
+}
+
 /// What a known agent says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Agent {

@@ -12,6 +12,7 @@ use super::waits::On;
 use super::ways::{self, Way};
 use super::{Sure, Verdict};
 use crate::data::{Alarms, Pid, Process, Signals};
+use crate::kind;
 use rehang_hangs::{EndedBy, Mechanism, Signature};
 use std::collections::BTreeSet;
 
@@ -141,12 +142,12 @@ fn own(view: &View<'_>, finding: &Finding) -> Option<Way> {
     let process = view.process(finding.pid).filter(|_| ends_by_timer(finding))?;
     let is_agent = view.is_known_agent(finding.pid);
     // a package manager's own timers are of its progress and its news, not of its questions
-    let program = crate::kind::program(process);
+    let program = kind::program(process);
     let asks = program.starts_with("npm") || ["npx", "yarn", "pnpm"].contains(&program);
     if asks && view.agent_above(finding.pid).is_some() {
         return None;
     }
-    if finding.signature == Signature::StdinOpen && crate::kind::has_no_limit_of_stdin(process) {
+    if finding.signature == Signature::StdinOpen && kind::has_no_limit_of_stdin(process) {
         return None;
     }
     // what serves or follows has timers, and they do not end it
@@ -217,22 +218,20 @@ fn from_outside(view: &View<'_>, graph: &Graph, finding: &Finding) -> Option<Way
     if let Some(path) = fifo {
         return Some(way(format!("a process that opens {path}")));
     }
-    let held = |process: &Process| {
+    let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none()).into_iter().filter_map(to);
+    let others: Vec<&Process> = others.filter(|pid| *pid != finding.pid).filter_map(|pid| view.process(pid)).collect();
+    let held = |process: &&Process| {
         let waits = view.waits(process);
         let mut read = waits.iter().filter_map(|wait| if let On::Input(fd) = wait.on { process.fd(fd) } else { None });
-        read.find_map(|fd| view.held_out_of_sight(process, fd)).map(|who| way(who.to_owned()))
+        read.find_map(|fd| view.held_out_of_sight(process, fd))
     };
-    let is_alone = finding.signature != Signature::StdinOpen;
-    if let Some(held) = held(reader).filter(|_| is_alone) {
-        return Some(held);
+    // who holds a standard input is told by its rule
+    let all = std::iter::once(&reader).chain(&others).filter(|_| finding.signature != Signature::StdinOpen);
+    if let Some(who) = all.into_iter().find_map(held) {
+        return Some(way(who.to_owned()));
     }
-    let others = graph.edges_through(finding.pid, |pid| view.agent(pid).is_none());
-    let others = others.into_iter().filter_map(to);
-    others.filter(|pid| *pid != finding.pid).filter_map(|pid| view.process(pid)).find_map(|other| {
+    others.into_iter().find_map(|other| {
         let name = view.name(other.pid);
-        if let Some(held) = held(other).filter(|_| is_alone) {
-            return Some(held);
-        }
         if ways::awaits_signals(other) {
             return Some(way(format!("a signal to {name}, which handles it")));
         }
@@ -310,7 +309,9 @@ fn mutual(view: &View<'_>, graph: &Graph, root: Pid, finding: Finding) -> Findin
         [] => "no other process, timer or person has a part in it".to_owned(),
         lines => format!("no other process, timer or person has a part in it: {}", lines.join("; ")),
     };
-    let next = finding.ends.split_once(": next time").map(|(_, next)| format!("; next time{next}")).unwrap_or_default();
+    let asks = view.process(finding.pid).filter(|one| finding.signature == Signature::Helper && !kind::helper(one));
+    let asks = asks.and_then(|process| Some(view.other_end(process, process.fd(0)?, true)));
+    let next = asks.map(|hosts| format!("; {}", rules::without_input(&view.names(&hosts)))).unwrap_or_default();
     let ends = format!("nothing in sight{next}; from outside: {}", end_it(view, subject));
     // the process that waits is the one to look at, and the smallest that can be ended
     let about = if living.contains(&finding.pid) { finding.pid } else { root };

@@ -285,7 +285,7 @@ impl<'a> View<'a> {
     /// came into this pid namespace from outside, or was adopted, the starter is not known.
     pub fn held_out_of_sight(&self, process: &Process, fd: &Descriptor) -> Option<&'static str> {
         let reader = &self.after.reader;
-        if reader.uid == 0 && !reader.in_namespace {
+        if reader.sees_all() {
             return None;
         }
         let inodes: Vec<u64> = match &fd.what {

@@ -64,7 +64,7 @@ exports.supervise = (argv, { strategy = "guard", agents, dryRun = false, stdio =
   const child = spawn(binary(), ["supervise", ...flags, "--events", "fd:3", "--", ...argv], spawned);
   const lines = createInterface({ input: child.stdio[3] });
   const end = ended(child);
-  // whoever reads only the events is told there
+  // a caller that reads only the events is told there
   end.catch(() => {});
   async function* events() {
     for await (const line of lines) yield JSON.parse(line);

@@ -155,7 +155,12 @@ impl Found<'_, '_> {
         let name = rules::fd_name(number);
         let reads = reads && !rules::watches_reader(fd);
         if let Some(who) = view.held_out_of_sight(process, fd) {
-            self.add(To::Outside(who.to_owned()), Over::Pipe, &name);
+            let (over, which) = match &fd.what {
+                Object::Fifo { path, .. } => (Over::Fifo, path),
+                Object::Socket { .. } => (Over::Socket, &name),
+                _ => (Over::Pipe, &name),
+            };
+            self.add(To::Outside(who.to_owned()), over, which);
         }
         match &fd.what {
             Object::Pipe { .. } | Object::Fifo { .. } => {

@@ -22,8 +22,10 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends("the holder lets it go");
         let finding = finding.because(format!("{} has no time limit", wait.call));
         // it may be on another machine, or in another container
-        let sees_all = view.after.reader.uid == 0 && !view.after.reader.in_namespace;
-        return if sees_all { finding } else { finding.after(view.age_ms(process), ways::LONG_MS) };
+        return match view.after.reader.sees_all() {
+            true => finding,
+            false => finding.after(view.age_ms(process), ways::LONG_MS),
+        };
     };
     if holder == pid {
         let text = format!("{name} waits for the lock on {path}, which it holds itself by another descriptor");

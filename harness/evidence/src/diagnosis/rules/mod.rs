@@ -18,6 +18,7 @@ mod terminal;
 pub use agent::{prompted, route};
 pub use network::awaits_answer;
 pub use pipe::escaped;
+pub use stdin::without_input;
 
 use super::Verdict;
 use super::finding::{Finding, rank};
@@ -169,8 +170,7 @@ impl<'a> Rules<'_, 'a> {
     }
 
     fn channel(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
-        let stdin = process.fd(0).is_some_and(|zero| same(&zero.what, &fd.what));
-        if stdin { stdin::rule(self, process, wait, fd) } else { pipe::read(self, process, wait, fd) }
+        if is_stdin(process, fd) { stdin::rule(self, process, wait, fd) } else { pipe::read(self, process, wait, fd) }
     }
 
     fn output(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
@@ -217,9 +217,9 @@ impl<'a> Rules<'_, 'a> {
 /// forgotten; a child that sleeps for ever (`sleep infinity`) beside something else that goes on, by which its parent
 /// would end it.
 fn beside(view: &View<'_>, process: &Process, found: &mut [Finding]) {
-    let asks = view.agent(process.pid).is_some() && network::awaits_outside(view, process);
-    let sleeps = |finding: &Finding| finding.signature == Signature::NeverEnds && finding.pid != process.pid;
     let is_agent = view.agent(process.pid).is_some();
+    let asks = is_agent && network::awaits_outside(view, process);
+    let sleeps = |finding: &Finding| finding.signature == Signature::NeverEnds && finding.pid != process.pid;
     let goes_on = |finding: &Finding| {
         let works = matches!(finding.verdict, Verdict::Working | Verdict::Waiting) && finding.rank >= rank::SILENT;
         works && !sleeps(finding)
@@ -244,6 +244,11 @@ fn beside(view: &View<'_>, process: &Process, found: &mut [Finding]) {
 /// The first of those with the highest rank.
 fn best(found: Vec<Finding>) -> Option<Finding> {
     found.into_iter().reduce(|best, next| if next.rank > best.rank { next } else { best })
+}
+
+/// Whether a descriptor is a process's standard input, or a copy of it.
+pub fn is_stdin(process: &Process, fd: &Descriptor) -> bool {
+    process.fd(0).is_some_and(|zero| same(&zero.what, &fd.what))
 }
 
 /// Whether two descriptors are the same pipe or socket.

@@ -69,10 +69,7 @@ fn by_neighbour(rules: &mut Rules<'_, '_>, process: &Process, finding: Finding, 
     // what the other end reads is the client's own input (ssh)
     let own_input = |wait: &Wait| {
         let On::Input(fd) = wait.on else { return None };
-        process
-            .fd(fd)
-            .filter(|fd| process.fd(0).is_some_and(|zero| super::same(&zero.what, &fd.what)))
-            .map(|fd| (wait.clone(), fd))
+        process.fd(fd).filter(|fd| super::is_stdin(process, fd)).map(|fd| (wait.clone(), fd))
     };
     let waits = view.waits(process);
     if does.signature == Signature::StdinOpen

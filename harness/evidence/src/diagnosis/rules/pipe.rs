@@ -12,6 +12,7 @@ use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
 use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
+use std::collections::BTreeSet;
 
 /// A wait for input that is not standard input.
 pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
@@ -37,13 +38,12 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         .copied()
         .filter(|writer| !strays.contains(writer) && view.after.descends(*writer, pid))
         .collect();
-    // who started one of them explains it too, and knows what else it waits for
-    let is_explained = |child: &Pid| below.iter().any(|other| other != child && view.after.descends(*child, *other));
     if !below.is_empty() {
-        let below: Vec<Pid> = below.iter().copied().filter(|child| !is_explained(child)).collect();
-        return best(
-            below.iter().map(|child| rules.explain(*child)).filter(|finding| finding.rank > rank::IDLE).collect(),
-        );
+        // who started one of them explains it too, and knows what else it waits for
+        let all: BTreeSet<Pid> = below.iter().copied().collect();
+        let is_explained = |child: Pid| view.ancestors(child).any(|above| all.contains(&above));
+        let first = below.iter().filter(|child| !is_explained(**child));
+        return best(first.map(|child| rules.explain(*child)).filter(|finding| finding.rank > rank::IDLE).collect());
     }
     if !strays.is_empty() {
         return Some(asking(view, pid, &writers, &strays).unwrap_or_else(|| hostage(view, process, fd, &strays)));

@@ -263,10 +263,10 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
 
 /// The path of a named FIFO that a process keeps open for somebody who reads it, so that the reader finds no end (fifo(7)).
 pub fn kept_fifo<'a>(view: &View<'a>, process: &'a Process) -> Option<&'a str> {
-    let writes = process.fds.iter().filter(|fd| fd.mode == Mode::Write);
-    let mut others_read =
-        writes.filter(|fd| view.other_end(process, fd, false).iter().any(|reader| *reader != process.pid));
-    others_read.find_map(|fd| view.named_fifo(fd))
+    let kept = process.fds.iter().filter(|fd| fd.mode == Mode::Write);
+    let mut kept = kept.filter_map(|fd| Some((fd, view.named_fifo(fd)?)));
+    let is_read = |fd| view.other_end(process, fd, false).into_iter().any(|reader| reader != process.pid);
+    kept.find_map(|(fd, path)| is_read(fd).then_some(path))
 }
 
 fn sleeps_for_ever(view: &View<'_>, process: &Process, because: &str) -> Finding {

@@ -54,9 +54,7 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
             // what it is cannot be seen
             false => (
                 format!("{name} waits for {over} to write to its standard input{timer}"),
-                format!(
-                    "a request; or, if it is a command that asks something, a line: next time, {over} starts it with </dev/null"
-                ),
+                format!("a request; or, if it is a command that asks something, a line: {}", without_input(&over)),
             ),
         };
         return Some(Finding::waiting(process.pid, Signature::Helper, rank::SERVES, text).ends(ends));
@@ -238,6 +236,11 @@ fn produced(view: &View<'_>, process: &Process, over: &[Pid], above: &[Pid]) -> 
     let finding =
         Finding::waiting(process.pid, Signature::Pipeline, rank::CLOCK, text).ends("the end of what it reads");
     Some(finding.because(format!("that goes on: {why}")))
+}
+
+/// What `who` does next time, so that what it starts finds the end of its input at once.
+pub fn without_input(who: &str) -> String {
+    format!("next time, {who} starts it with </dev/null")
 }
 
 fn holders(view: &View<'_>, writers: &[Pid]) -> String {
