@@ -139,6 +139,13 @@ pub fn is_hosted(process: &Process) -> bool {
     pairs || process.args.iter().any(|arg| arg == "--input-format=stream-json")
 }
 
+/// Whether it was started in a mode in which it asks for no permission (Claude Code).
+pub fn bypasses(process: &Process) -> bool {
+    let mode = |pair: &[String]| pair == ["--permission-mode", "bypassPermissions"];
+    let bare = ["--permission-mode=bypassPermissions", "--dangerously-skip-permissions"];
+    process.args.windows(2).any(mode) || process.args.iter().any(|arg| bare.contains(&arg.as_str()))
+}
+
 /// Whether it was started as a server.
 pub fn serves(process: &Process) -> bool {
     process

@@ -3,7 +3,7 @@
 use super::{EndedBy, Facts, Owed, no_draft};
 use crate::LimitClass::{ClosedIn, Held, Person};
 use crate::Limits;
-use crate::Mechanism::{P1, P2, P3, P4, Q1, Q2, X4};
+use crate::Mechanism::{P1, P2, P3, P4, Q1, Q2, X4, X5};
 use crate::draft::{Play, Shown, quoted};
 use rehang_words::{BlockedOn, Terminal};
 
@@ -43,7 +43,7 @@ pub(super) const PERMISSION_OPEN: Facts = Facts {
     word: "permission-open",
     called: "hung",
     means: "the agent has asked for a permission, and nobody answers; it reports so itself, by its server or its records",
-    mechanisms: &[P1, P2, P3],
+    mechanisms: &[P1, P2, P3, X5],
     judged: &[BlockedOn::Permission],
     owed: Owed::Person,
     ended_by: EndedBy::Neither,

@@ -41,6 +41,8 @@ pub(super) struct Process {
     worked: VTime,
     /// The same, of something that is no wait for the next request of its host.
     busy: VTime,
+    /// Whether the last look found that it waits for its host's next message.
+    between_turns: bool,
     /// When a look was last taken.
     looked: VTime,
     /// A look is under way that decides whether silence ends the run.
@@ -93,6 +95,8 @@ fn succeeded(message: &Value) -> bool {
 enum Why {
     /// Its result is whole, and it lives on.
     Lingers,
+    /// Its result is whole, and its host has sent no further message for [`Times::person`].
+    NoMessage,
     /// Nothing new was said for [`Times::quiet`], and nothing was at work.
     Idle,
     /// Nothing new was said for [`Times::at_work`].
@@ -104,7 +108,7 @@ enum Why {
 impl Why {
     fn cause(self) -> &'static str {
         match self {
-            Why::Lingers => "lingers",
+            Why::Lingers | Why::NoMessage => "lingers",
             Why::Idle | Why::IdleAtWork => "idle",
             Why::Found(found) => found.signature.word(),
         }
@@ -113,6 +117,9 @@ impl Why {
     fn text(self, times: &Times) -> String {
         match self {
             Why::Lingers => "the result is whole, and the process did not exit".to_owned(),
+            Why::NoMessage => {
+                format!("the result is whole, and no further message came for {}", in_words(times.person))
+            }
             Why::Idle => {
                 format!("nothing new was said for {}, and nothing in sight is at work", in_words(times.quiet))
             }
@@ -124,6 +131,7 @@ impl Why {
     fn limit(self, times: &Times) -> Span {
         match self {
             Why::Lingers => LINGER,
+            Why::NoMessage => times.person,
             Why::Idle => times.quiet,
             Why::IdleAtWork => times.at_work,
             Why::Found(found) => found.after,
@@ -141,6 +149,7 @@ impl Process {
             moved: VTime::ZERO,
             worked: VTime::ZERO,
             busy: VTime::ZERO,
+            between_turns: false,
             looked: VTime::ZERO,
             looking: false,
             read: VTime::ZERO,
@@ -216,9 +225,14 @@ impl Process {
             // a process that still speaks is not lingering, until it has said nothing new for long; nor is one that works:
             // Claude Code says a result before the work that it has put into the background is done
             () if self.result.is_some() => {
-                let said = (self.read.max(self.moved) + LINGER).min(self.moved + self.times.quiet);
-                let at = said.max(self.busy + LINGER).min(self.moved + self.times.at_work);
-                (at, Plan::End(Why::Lingers))
+                // a person may be about to write the next message
+                let (why, limit) = match self.between_turns && !self.is_unwritten() {
+                    true => (Why::NoMessage, self.times.person),
+                    false => (Why::Lingers, LINGER),
+                };
+                let said = (self.read.max(self.moved) + limit).min(self.moved + self.times.quiet.max(limit));
+                let at = said.max(self.busy + LINGER).min(self.moved + self.times.at_work.max(limit));
+                (at, Plan::End(why))
             }
             () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin(MUTE)),
             // a look that is never answered does not keep the run for ever
@@ -273,6 +287,7 @@ impl Process {
         };
         let since = VTime(at.0.saturating_sub(limit.as_ms()));
         let parameter = match plan {
+            Plan::End(Why::NoMessage) => Some("person"),
             Plan::End(Why::Idle) | Plan::LeaveUnread => Some("quiet"),
             Plan::End(Why::IdleAtWork) => Some("at-work"),
             _ => None,
@@ -333,7 +348,7 @@ impl Process {
                 let limit = why.limit(&self.times);
                 let report = report(why.cause(), "end", &why.text(&self.times), ("limit_ms", limit));
                 // what its result says is how the run ended, and why
-                let cause = report.cause.filter(|_| why != Why::Lingers);
+                let cause = report.cause.filter(|_| !matches!(why, Why::Lingers | Why::NoMessage));
                 acts.push(Act::Report(Policy { cause, ..report }));
                 self.ending = Some(Ending { steps: 0, next: now, why });
                 self.standing.over();
@@ -452,6 +467,7 @@ impl Strategy for Process {
             }
             Seen::Process(ProcessSeen::Looked(diagnosis)) if self.running => {
                 (self.looked, self.looking) = (now, false);
+                self.between_turns = diagnosis.signature == Signature::BetweenTurns;
                 if may_work(diagnosis) || self.standing.has_written(diagnosis) {
                     self.worked = now;
                     if ![Signature::BetweenTurns, Signature::Serves].contains(&diagnosis.signature) {
@@ -495,6 +511,7 @@ impl Strategy for Process {
             moved,
             worked,
             busy,
+            between_turns,
             looked,
             looking,
             read,
@@ -515,7 +532,7 @@ impl Strategy for Process {
         } = self;
         standing.canon(canon, times);
         parts.canon(canon);
-        canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin).flag(*looking);
+        canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin).flag(*looking).flag(*between_turns);
         if *running {
             // If it does not run, these are not read, and a start sets them. Of a look counts whether it is this moment's.
             canon

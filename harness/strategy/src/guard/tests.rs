@@ -313,6 +313,24 @@ fn a_run_that_works_after_its_result_is_not_lingering() {
 }
 
 #[test]
+fn a_host_has_as_long_as_a_person_for_its_next_message() {
+    let lasts = |written: bool, signature: Signature| {
+        let mut bench = process(Terminal::Pipe);
+        if written {
+            bench.see(Seen::Process(ProcessSeen::Wrote(b"{}\n".to_vec())));
+        }
+        bench.out(RESULT);
+        let look = Diagnosis { verdict: Verdict::Waiting, ..diagnosis(&looked(signature, true, Sure::Likely)) };
+        let acts = finds(&mut bench, PERSON.as_ms(), &Seen::Process(ProcessSeen::Looked(Box::new(look))));
+        deeds(&acts).first().cloned()
+    };
+    let closes = |after: Span| words(&[(after, "close stdin")]).pop();
+    assert_eq!(lasts(true, Signature::BetweenTurns), closes(PERSON));
+    assert_eq!(lasts(true, Signature::Serves), closes(LINGER));
+    assert_eq!(lasts(false, Signature::BetweenTurns), closes(LINGER), "nobody has sent it a message");
+}
+
+#[test]
 fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
     let mut bench = process(Terminal::Pipe);
     bench.out(RESULT);

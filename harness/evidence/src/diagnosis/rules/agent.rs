@@ -25,6 +25,9 @@ const INBOX: &str = "cc-socks";
 const NEXT_TIME: &str = "; next time, allow the tool beforehand (--allowedTools) or answer its requests";
 const SEEN: &str = "its own record has that call without a result";
 
+/// How long an unanswered hook counts as none; its own limit is 10 minutes (Claude Code 2.1.329) or one (2.0.77).
+const HOOK_MS: u64 = 11 * 60_000;
+
 /// What the name of a tool server's tool begins with in Claude Code.
 const OF_SERVER: &str = "mcp__";
 
@@ -137,6 +140,7 @@ pub fn prompted(view: &View<'_>, process: &Process) -> Option<Vec<Wait>> {
     let is_limited = |tool: &String| tool.split(':').next() == Some(ELICITATION);
     // over a protocol of requests, each of them was asked for
     if agent.running.iter().any(is_limited)
+        || at_hook(process, agent)
         || !(asks_host(&agent.form) || agent.running.iter().all(is_prompt))
         || !outward.iter().all(|(_, socket)| is_answered(socket))
     {
@@ -159,10 +163,33 @@ pub fn prompted(view: &View<'_>, process: &Process) -> Option<Vec<Wait>> {
     Some(view.waits(process).into_iter().filter(matters).collect())
 }
 
+/// Whether the call that is open waits for a hook of its host, not for a permission: none is asked for in this mode. Claude Code
+/// gives a hook up after a time.
+fn at_hook(process: &Process, agent: &Agent) -> bool {
+    let is_call = |tool: &String| {
+        let name = tool.split(':').next().unwrap_or_default();
+        name != "AskUserQuestion" && !name.starts_with(OF_SERVER)
+    };
+    agent.name == "claude" && kind::is_hosted(process) && kind::bypasses(process) && agent.running.iter().all(is_call)
+}
+
 fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let (tool, answers) = prompts(view, process)?;
     let pid = process.pid;
     let name = view.name(pid);
+    if at_hook(process, agent) {
+        let who = view.names(&view.other_end(process, answers, true));
+        let text = format!("{name} waits for the hook that {who} runs for “{tool}”, until that hook's limit");
+        let ends = format!(
+            "a control_response line there, for that hook_callback request; from outside: {}",
+            end_it(view, pid)
+        );
+        let sources = agent.sources.join(", ");
+        let because =
+            format!("it asks for no permission in this mode, and its record has that call without a result ({sources})");
+        let finding = Finding::hung(pid, Signature::PermissionOpen, Mechanism::X5, text).ends(ends).because(because);
+        return Some(finding.rank(rank::SAID).after(0, HOOK_MS));
+    }
     let who = view.other_end(process, answers, true);
     let (name_of_tool, _) = tool.split_once(':').unwrap_or((tool, ""));
     let question = ["AskUserQuestion", QUESTION, ELICITATION].contains(&name_of_tool);

@@ -109,6 +109,11 @@ fn a_tool_without_a_command_is_a_prompt_where_the_agent_listens() {
         let child = Process { began_ns: 1_000_000_000 + after_ns, ..child };
         with(vec![claude(&[], terminal(), &[0]), child], record("Bash: ls"))
     };
+    let hosted = |args: &[&str], tool: &str| {
+        let all = [&["--input-format", "stream-json"], args].concat();
+        let process = claude(&all, pipe_(), &[0]);
+        with(vec![process], record(tool)).beside(pipe(awaits(super::process(20, 1, "python3")), 9, Mode::Write, 70))
+    };
     let duplicate = |inode| {
         let process = has(claude(&[], pipe_(), &[6]), 6, Mode::Read, Object::Pipe { inode });
         with(vec![process], record("Bash: ls"))
@@ -124,6 +129,10 @@ fn a_tool_without_a_command_is_a_prompt_where_the_agent_listens() {
         a question at a terminal: Hung question-open Q1 (Likely): Claude Code (11) waits for the answer to its question “AskUserQuestion: x”, which a key at the terminal /dev/pts/3 should bring | an answer typed there; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: kill 11 | its own record has that call without a result, no command of it runs, and it listens on its standard input (a log)
         a pipe: Hung permission-open P3 (Likely): Claude Code (11) waits for the answer to its permission prompt for “Bash: ls”, which python3 (20) should write to its standard input and does not | a control_response line there, for that can_use_tool request; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: kill 11 | its own record has that call without a result, no command of it runs, and it listens on its standard input (a log)
         a question on a pipe: Hung question-open Q1 (Likely): Claude Code (11) waits for the answer to its question “AskUserQuestion”, which python3 (20) should write to its standard input and does not | a control_response line there, for that can_use_tool request; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: kill 11 | its own record has that call without a result, no command of it runs, and it listens on its standard input (a log)
+        a hook of its host: Waiting permission-open X5 (Likely, hung in 11m): Claude Code (11) waits for the hook that python3 (20) runs for “Bash: ls”, until that hook's limit | a control_response line there, for that hook_callback request; from outside: kill 11 | it asks for no permission in this mode, and its record has that call without a result (a log)
+        the same, by another flag: Waiting permission-open X5 (Likely, hung in 11m): Claude Code (11) waits for the hook that python3 (20) runs for “Bash: ls”, until that hook's limit | a control_response line there, for that hook_callback request; from outside: kill 11 | it asks for no permission in this mode, and its record has that call without a result (a log)
+        a host that may be asked: Hung permission-open P3 (Likely): Claude Code (11) waits for the answer to its permission prompt for “Bash: ls”, which python3 (20) should write to its standard input and does not | a control_response line there, for that can_use_tool request; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: kill 11 | its own record has that call without a result, no command of it runs, and it listens on its standard input (a log)
+        a question where no permission is asked for: Hung question-open Q1 (Likely): Claude Code (11) waits for the answer to its question “AskUserQuestion”, which python3 (20) should write to its standard input and does not | a control_response line there, for that can_use_tool request; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: kill 11 | its own record has that call without a result, no command of it runs, and it listens on its standard input (a log)
         another agent: Waiting terminal-person T3 (Likely): Claude Code (11) shows its screen and waits for a person's key at the terminal /dev/pts/3 | a key, or the answer that its screen asks for | whether anybody sits there cannot be seen from here
         over the Agent Client Protocol: Hung permission-open P3 (Likely): goose (11) waits for the answer to its permission prompt for “npm test”, which python3 (20) should write to its standard input and does not | a JSON-RPC response line there, for that session/request_permission; from outside: kill 11 | it has asked its host for that, and has said nothing of that call since, no command of it runs, and it listens on its standard input (a log)
         over it, between turns: Waiting serves - (Likely): goose (11) waits for requests | a request
@@ -145,6 +154,10 @@ fn a_tool_without_a_command_is_a_prompt_where_the_agent_listens() {
         ("a question at a terminal", at(terminal(), "AskUserQuestion: x")),
         ("a pipe", piped("Bash: ls")),
         ("a question on a pipe", piped("AskUserQuestion")),
+        ("a hook of its host", hosted(&["--permission-mode", "bypassPermissions"], "Bash: ls")),
+        ("the same, by another flag", hosted(&["--dangerously-skip-permissions"], "Bash: ls")),
+        ("a host that may be asked", hosted(&["--permission-mode", "default"], "Bash: ls")),
+        ("a question where no permission is asked for", hosted(&["--dangerously-skip-permissions"], "AskUserQuestion")),
         ("another agent", with(vec![claude(&[], terminal(), &[0])], Agent { name: "codex".into(), ..record("Bash: ls") })),
         ("over the Agent Client Protocol", acp("open", &["npm test"])),
         ("over it, between turns", acp("ended", &[])),
