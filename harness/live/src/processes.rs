@@ -167,7 +167,7 @@ impl Look {
             Object::Children => "its children's ends".to_owned(),
             Object::Process { .. } => "a process's end".to_owned(),
             Object::Inotify => "changes of files".to_owned(),
-            Object::Uring => "io_uring".to_owned(),
+            Object::Uring { .. } => "io_uring".to_owned(),
             Object::Other { link } => link.clone(),
         }
     }

@@ -120,7 +120,11 @@ pub enum Object {
     /// Changes of files as a descriptor.
     Inotify,
     /// An io_uring.
-    Uring,
+    Uring {
+        /// How many files are registered with it: it keeps them open without a descriptor.
+        #[serde(default)]
+        files: u64,
+    },
     /// Anything else, by what its link says.
     Other {
         #[allow(missing_docs)]

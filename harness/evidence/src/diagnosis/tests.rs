@@ -472,7 +472,7 @@ fn a_lock_and_its_holder() {
             - flock waits for a lock on descriptor 3, /repo/.git/index.lock
     "#]]);
     look().says(expect![[r#"
-        Hung file-lock R2 (Likely): git (11) waits for the lock on /repo/.git/index.lock, which nobody in sight holds
+        Waiting file-lock R2 (Likely): git (11) waits for the lock on /repo/.git/index.lock, which nobody in sight holds
         ends: the holder lets it go
         because: flock has no time limit
           git (11) → its holder, which is not in sight: lock /repo/.git/index.lock

@@ -284,6 +284,11 @@ impl<'a> View<'a> {
     /// Who may have an end of a channel and is not in sight. A process has its channels from those that started it: of whom
     /// came into this pid namespace from outside, or was adopted, the starter is not known.
     pub fn held_out_of_sight(&self, process: &Process, fd: &Descriptor) -> Option<&'static str> {
+        let is_kept = matches!(fd.what, Object::Pipe { .. } | Object::Fifo { .. } | Object::Socket { .. });
+        let keeps = |fd: &Descriptor| matches!(fd.what, Object::Uring { files: 1.. });
+        if is_kept && self.after.processes().any(|one| one.fds.iter().any(keeps)) {
+            return Some("a file registered with an io_uring, which may be the other end");
+        }
         let reader = &self.after.reader;
         if reader.sees_all() {
             return None;

@@ -95,7 +95,7 @@ pub fn own(view: &View<'_>, process: &Process) -> Vec<Way> {
 
 /// Whether a request in an io_uring of a process may wake it. The event loop of Node.js reads files by one.
 pub fn ring(process: &Process) -> bool {
-    process.fds.iter().any(|fd| fd.what == Object::Uring) && !is_node(process)
+    process.fds.iter().any(|fd| matches!(fd.what, Object::Uring { .. })) && !is_node(process)
 }
 
 /// The soonest timer of a process: the limit of a call of any of its threads, or a timer that it has as a descriptor.
@@ -179,14 +179,39 @@ pub fn ender(view: &View<'_>, pid: Pid) -> Option<Way> {
     if view.age_ms(subject) > LONG_MS {
         return None;
     }
+    if let Some(way) = end_of_namespace(view, subject) {
+        return Some(way);
+    }
     above.iter().find_map(|above| {
-        let process = view.process(*above)?;
+        let process = view.process(*above).filter(|process| !is_spent(view, process))?;
         let way = nap(view, process, pid).filter(Way::is_soon)?;
         if view.is_known_agent(*above) && way.is_of_a_screen() {
             return None;
         }
         Some(Way::new(format!("{}, which has a timer", view.name(*above)), way.left_ms))
     })
+}
+
+/// The timer of the first process of a pid namespace that is not the reader's: its end ends all that are in it
+/// (pid_namespaces(7)).
+fn end_of_namespace(view: &View<'_>, subject: &Process) -> Option<Way> {
+    let inside = subject.namespaces.pid;
+    let own = view.process(view.after.reader.pid).map_or(0, |reader| reader.namespaces.pid);
+    let is_first = |one: &&Process| one.namespaces.pid == inside && one.ns_pid == 1 && one.pid != subject.pid;
+    let first = view.after.processes().find(|one| inside != 0 && inside != own && is_first(one))?;
+    let way = nap(view, first, subject.pid).filter(Way::is_soon)?;
+    let what = format!("{}, the first process of its pid namespace, which has a timer", view.name(first.pid));
+    Some(Way::new(what, way.left_ms))
+}
+
+/// Whether a `timeout` has no time left that ends anything: it was told none, or what it has sent had no effect.
+fn is_spent(view: &View<'_>, process: &Process) -> bool {
+    let is_timeout = process.args.first().is_some_and(|arg| ["timeout", "gtimeout"].contains(&kind::stem(arg)));
+    is_timeout
+        && match Timeout::of(process) {
+            Some(timeout) => timeout.left_ms(view, process).is_none(),
+            None => process.args.iter().skip(1).any(|arg| span(arg).is_some_and(|span| span.is_zero())),
+        }
 }
 
 /// The `timeout` that will end a process soonest. What is above whoever looks as well ends the look too, and says nothing of

@@ -43,6 +43,11 @@ pub fn each_link(pid: Pid, reach: &Reach, see: impl FnMut(i32, &Path) -> Control
     Table::of(pid).is_some_and(|table| table.each(reach, see))
 }
 
+/// Whether files are registered with an io_uring.
+pub fn keeps_files(pid: Pid, fd: i32) -> bool {
+    file::text(&format!("/proc/{pid}/fdinfo/{fd}")).is_ok_and(|info| number(&info, "UserFiles:") > 0)
+}
+
 /// The descriptors of a process, by their links.
 struct Table {
     pid: Pid,
@@ -220,7 +225,7 @@ fn anonymous(kind: &str, info: &str, reach: &Reach) -> Option<Object> {
         },
         "pidfd" => process(info),
         "inotify" | "fanotify" => Object::Inotify,
-        "io_uring" => Object::Uring,
+        "io_uring" => Object::Uring { files: number(info, "UserFiles:") },
         _ => return None,
     })
 }
@@ -413,8 +418,10 @@ mod tests {
         assert_eq!(of("pidfd", "Pid:\t12\n"), Some(Object::Process { pid: 12 }));
         assert_eq!([of("pidfd", ""), of("pidfd", "Pid:\t-1\n")], [const { Some(Object::Process { pid: -1 }) }; 2]);
         let named = ["signalfd", "inotify", "fanotify", "io_uring", "bpf-map", ""].map(|kind| of(kind, ""));
-        use Object::{Inotify, Signal, Uring};
-        assert_eq!(named, [Some(Signal), Some(Inotify), Some(Inotify), Some(Uring), None, None]);
+        use Object::{Inotify, Signal};
+        let ring = |files| Some(Object::Uring { files });
+        assert_eq!(named, [Some(Signal), Some(Inotify), Some(Inotify), ring(0), None, None]);
+        assert_eq!(of("io_uring", "pos:\t0\nUserFiles:\t2\n    0: pipe:[7]\n"), ring(2));
         let any = |events: &str| watches(&format!("tfd: 7 events: {events} data: 0\n"))[0];
         let told =
             ["1", "2", "2000", "4", "2003", "5", "8", "80000018"].map(|events| (any(events).input, any(events).output));

@@ -307,6 +307,16 @@ enum Shared {
     File(u64),
 }
 
+/// The topmost process above one that is in a pid namespace of its own, in that namespace.
+fn first_of_namespace(process: &Process, all: &All) -> Option<Pid> {
+    let namespace = process.namespaces.pid;
+    if process.ns_pid == process.pid || namespace == 0 {
+        return None;
+    }
+    let parents = std::iter::successors(all.get(&process.pid).map(Stat::parent), |pid| Some(all.get(pid)?.parent()));
+    parents.take_while(|pid| file::namespace(*pid, "pid") == namespace).last()
+}
+
 /// Finds the processes outside the tree that share something with it, the ancestors, and all below who holds a lock.
 /// Returns the pipes and sockets of all others.
 fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reach) -> BTreeSet<u64> {
@@ -346,6 +356,10 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>, reach: &Reac
             at = parent(&at);
         }
     }
+    // the end of the first process of a pid namespace ends all in it, and it may wait for another one of them
+    let first: Vec<Pid> =
+        snapshot.roots.iter().filter_map(|root| first_of_namespace(snapshot.tree.get(root)?, all)).collect();
+    wanted.extend(below(&first, all));
     wanted.extend(ways::watchers(&snapshot.roots, tree, all, snapshot.reader.pid));
     // who traces one of them decides when it goes on
     wanted.extend(snapshot.tree.values().map(|process| process.tracer).filter(|tracer| *tracer > 0));
@@ -490,6 +504,10 @@ fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>, reach: &
     }
     if let Some(inode) = file::inode_of(text, "socket:[") {
         return shared.contains(&Shared::Socket(inode));
+    }
+    // a file that is registered with a ring may be any end
+    if text == "anon_inode:[io_uring]" {
+        return fds::keeps_files(pid, fd);
     }
     if text.ends_with("/ptmx") {
         return fds::master_index(pid, fd, text, reach).is_some_and(|index| shared.contains(&Shared::Pty(index)));

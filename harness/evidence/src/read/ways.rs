@@ -91,13 +91,24 @@ fn is_held(process: &Process) -> bool {
         || process.threads.iter().any(|thread| frozen(&thread.wchan))
 }
 
-/// Its POSIX timers, armed or not: the list does not tell which.
+/// Its POSIX timers, armed or not: the list does not tell which. The clocks of processor time stand while it waits.
 fn may_have_timers(pid: Pid) -> bool {
     match file::bytes(&format!("/proc/{pid}/timers")) {
-        Ok(list) => !list.is_empty(),
+        Ok(list) => has_timer(&String::from_utf8_lossy(&list)),
         // a kernel without the list, or a process of another user
         Err(error) => error != rustix::io::Errno::NOENT,
     }
+}
+
+/// Whether a list of timers has one of a clock that goes on while its process waits: `ClockID: 1`.
+fn has_timer(list: &str) -> bool {
+    let clocks = list.lines().filter_map(|line| line.strip_prefix("ClockID:"));
+    let runs = |clock: i32| match clock {
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => false,
+        // of another process or thread; a clock that is a device has 3 in these bits (clock_getcpuclockid(3))
+        clock => clock >= 0 || clock & 3 == 3,
+    };
+    clocks.map(|clock| clock.trim().parse().map_or(true, runs)).fold(false, |any, runs| any || runs)
 }
 
 /// For how long a process has been on no processor: the scheduler notes when it last was, on the clock of its own.

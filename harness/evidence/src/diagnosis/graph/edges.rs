@@ -235,7 +235,7 @@ impl Found<'_, '_> {
             Object::File { .. } | Object::Null if !wait.polled => {
                 self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, name);
             }
-            Object::Other { .. } | Object::Uring | Object::Epoll { .. } => {
+            Object::Other { .. } | Object::Uring { .. } | Object::Epoll { .. } => {
                 self.add(To::Outside("what the kernel does not tell".to_owned()), Over::Unknown, name);
             }
             _ => {}

@@ -185,8 +185,9 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
             end_it(view, pid)
         );
         let sources = agent.sources.join(", ");
-        let because =
-            format!("it asks for no permission in this mode, and its record has that call without a result ({sources})");
+        let because = format!(
+            "it asks for no permission in this mode, and its record has that call without a result ({sources})"
+        );
         let finding = Finding::hung(pid, Signature::PermissionOpen, Mechanism::X5, text).ends(ends).because(because);
         return Some(finding.rank(rank::SAID).after(0, HOOK_MS));
     }

@@ -21,11 +21,8 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let text = format!("{name} waits for the lock on {path}, which nobody in sight holds");
         let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).ends("the holder lets it go");
         let finding = finding.because(format!("{} has no time limit", wait.call));
-        // it may be on another machine, or in another container
-        return match view.after.reader.sees_all() {
-            true => finding,
-            false => finding.after(view.age_ms(process), ways::LONG_MS),
-        };
+        // it may be on another machine or in another container, or be kept by a mapping or an io_uring: fcntl_locking(2), mmap(2)
+        return finding.after(view.age_ms(process), ways::LONG_MS);
     };
     if holder == pid {
         let text = format!("{name} waits for the lock on {path}, which it holds itself by another descriptor");

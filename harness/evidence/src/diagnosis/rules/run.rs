@@ -144,7 +144,7 @@ fn may_go_on(view: &View<'_>, process: &Process, fd: &Descriptor, end: End) -> b
         Object::File { at_end, .. } => reads && *at_end && fd.mode.has(end),
         Object::Timer { left_ms } => reads && left_ms.is_some(),
         Object::Event { .. } | Object::Signal | Object::Children | Object::Process { .. } | Object::Inotify => reads,
-        Object::Null | Object::Epoll { .. } | Object::Uring | Object::Other { .. } => false,
+        Object::Null | Object::Epoll { .. } | Object::Uring { .. } | Object::Other { .. } => false,
     }
 }
 

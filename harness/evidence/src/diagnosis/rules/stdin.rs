@@ -161,7 +161,16 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     let by_shell = view
         .process(process.ppid)
         .is_some_and(|parent| !hosts.contains(&parent.pid) && COMMON.contains(&kind::program(parent)));
-    !(programs.into_iter().flatten().any(|name| READERS.contains(&name)) || is_code || by_shell)
+    !(programs.into_iter().flatten().any(|name| READERS.contains(&name)) || is_code || by_shell || asks_itself(process))
+}
+
+/// Whether it is a command of a package manager's own, such as `npm init`, and not a program that one runs.
+fn asks_itself(process: &Process) -> bool {
+    const MANAGERS: [&str; 4] = ["npm", "npm-cli", "pnpm", "yarn"];
+    const RUN: [&str; 8] = ["exec", "x", "run", "run-script", "start", "dlx", "node", "--call"];
+    // npm writes its arguments into its title, as one
+    let words = || process.args.iter().flat_map(|arg| arg.split_whitespace());
+    words().take(2).any(|word| MANAGERS.contains(&kind::stem(word))) && !words().skip(1).any(|word| RUN.contains(&word))
 }
 
 /// Whether one process holds the other ends of both its standard input and its standard output.

@@ -45,7 +45,7 @@ fn each_kind_of_descriptor_leads_to_who_could_end_the_wait() {
         ("process that was reaped", Object::Process { pid: -1 }),
         ("process that is not in sight", Object::Process { pid: 0 }),
         ("inotify", Object::Inotify),
-        ("io_uring", Object::Uring),
+        ("io_uring", Object::Uring { files: 0 }),
         ("other", Object::Other { link }),
     ];
     let missing = Look::of(vec![reads(one(), 3)]).shape();

@@ -67,7 +67,7 @@ fn a_circle_is_open_to_those_who_may_wake_one_of_its_members() {
         }
     };
     let told = |signal: i32| move |both: &mut [Process; 2]| both[1] = caught(both[1].clone(), signal);
-    let ring = |both: &mut [Process; 2]| both[1] = has(both[1].clone(), 9, Mode::Both, Object::Uring);
+    let ring = |both: &mut [Process; 2]| both[1] = has(both[1].clone(), 9, Mode::Both, Object::Uring { files: 0 });
     expect![[r#"
         nobody else: Hung mutual-wait C6 (Certain, closed in): one (11) and other (12) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it
         a FIFO with a name: Waiting mutual-wait C6 (Likely, hung in 1h4m): one (11) and other (12) wait for each other: each reads what the other would write; it may end by a process that opens /in | a process that opens /in; or one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it; it may end by a process that opens /in
@@ -205,7 +205,7 @@ fn what_others_may_bring_to_one_that_waits_alone() {
         one without a name: Waiting never-ends B5 (Likely): sleep (11) sleeps without an end | kill 11 | its time limit is none
     "#]].assert_eq(&all_answers(vec![
         ("a pipe of its own", Look::of(vec![own()])),
-        ("and an io_uring", Look::of(vec![has(own(), 9, Mode::Both, Object::Uring)])),
+        ("and an io_uring", Look::of(vec![has(own(), 9, Mode::Both, Object::Uring { files: 0 })])),
         ("threads that wait for each other", Look::of(vec![locked()])),
         ("and another process with their memory", Look::of(vec![Process { same_memory: vec![77], ..locked() }])),
         ("a timer that is off", Look::of(vec![timer()])),
@@ -239,7 +239,7 @@ fn a_reader_that_does_something_else_first_may_read_then() {
         a child of it hangs: Hung stdout-undrained C6 (Likely): seq (12) cannot write to its standard output: the pipe is full, and bash (13) does not read it | bash (13) reads it; next time, read both streams at once or send one to a file or /dev/null; from outside: kill 12 | 12 has been in write throughout, and bash (13) did not read
         it computes: Working working - (Certain): bash (13) works: 90 % of a core | nothing needs to: it works
         its child is out of sight: Waiting stdout-undrained C6 (Likely, hung in 1h4m): seq (12) cannot write to its standard output: the pipe is full, and bash (13) does not read it | bash (13) reads it; next time, read both streams at once or send one to a file or /dev/null; from outside: kill 12 | bash (13) waits for a child that is not in sight, and may read then
-        it waits for a lock: Hung stdout-undrained C6 (Likely): seq (12) cannot write to its standard output: the pipe is full, and flock (13) does not read it | flock (13) reads it; next time, read both streams at once or send one to a file or /dev/null; from outside: kill 12 | 12 has been in write throughout, and flock (13) did not read
+        it waits for a lock: Waiting file-lock R2 (Likely, hung in 1h4m): flock (13) waits for the lock on /x, which nobody in sight holds | the holder lets it go | flock has no time limit
     "#]].assert_eq(&all_answers(vec![
         ("it waits for nothing of that kind", full(locked_reader(), vec![])),
         ("a child of it computes", computes(full(reader(), vec![child()]), 14)),
