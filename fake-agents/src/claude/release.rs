@@ -4,7 +4,7 @@
 //! versions. Values are as recorded (tests/golden/claude-*), unless [`super::behaviours`] marks them `read`.
 
 use crate::ReleaseError;
-use rehang_scenario::{Span, turns::WaitsFor};
+use rehang_scenario::{Span, Transport, turns::WaitsFor};
 
 /// A release of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,11 +43,13 @@ impl Release {
     }
 
     /// How long it waits for its tool server's answer to `initialize` before it begins without it (recorded over HTTP for
-    /// 2.0.77 and 2.1.329; for 1.0.128 the same as for 2.0.77 is assumed).
-    pub fn server_limit(self) -> Span {
-        match self {
-            Release::V1_0_128 | Release::V2_0_77 => Span::secs(30),
-            Release::V2_1_329 => Span::secs(25),
+    /// 2.0.77 and 2.1.329; measured over stdio in virtual time, of 2.1.329 with a server that is mute at `initialize` alone;
+    /// for 1.0.128 the same as for 2.0.77 is assumed).
+    pub fn server_limit(self, over: Transport) -> Span {
+        match (self, over) {
+            (Release::V1_0_128 | Release::V2_0_77, _) => Span::secs(30),
+            (Release::V2_1_329, Transport::Http) => Span::secs(25),
+            (Release::V2_1_329, Transport::Stdio) => Span::secs(27),
         }
     }
 

@@ -28,13 +28,13 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
         "scenario/mcp-http",
     ),
     b(
-        "no answer to initialize: it begins without the server after 30 s (2.1.329: 25 s)",
+        "no answer to initialize: it begins without the server after 30 s (2.1.329: 25 s over HTTP, 27 s over stdio)",
         &[V2, V21],
         Recorded,
         "scenario/mcp-http-init-mute",
     ),
     b(
-        "no list of tools: it begins without them after 60 s (2.1.329: 25 s in all)",
+        "no list of tools: it begins without them after 60 s (2.1.329: as long as for initialize, in all)",
         &[V2, V21],
         Recorded,
         "scenario/mcp-http-list-stall",
@@ -110,7 +110,7 @@ impl ToolClient {
     /// Begins the handshake, if there is a server.
     pub fn begin(&mut self, os: &mut dyn Os) {
         self.client = self.plan.as_ref().map(|plan| Client::begin(os, plan, NAME));
-        self.until = self.client.as_ref().map(|_| os.now() + self.release.server_limit());
+        self.until = self.plan.as_ref().map(|plan| os.now() + self.release.server_limit(plan.server.over));
     }
 
     /// Whether the handshake is under way.

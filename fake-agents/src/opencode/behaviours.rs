@@ -142,6 +142,12 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden scenario/status-500-twice, up to 4 s; session/retry.ts",
     ),
     b(
+        "after five retries the turn fails with the last error",
+        &["1.18.33"],
+        Recorded,
+        "in virtual time: model-500, model-429-each-time, stream-reset-each-time; 1.18.17 too",
+    ),
+    b(
         "the tools of a broken stream run on after its retry; the step's end shows them as aborted",
         &["1.0.185", "1.2.15", "1.3.2"],
         Read,

@@ -60,6 +60,12 @@ pub const METADATA_MAX_BYTES: usize = 30_000;
 /// minutes.
 pub const SILENCE_MAX: Span = Span::secs(300);
 
+/// How often 1.18.17 and later send a failed model request again (measured: 1.18.17 and 1.18.33 give up after their
+/// sixth request; 1.18.16 goes on).
+pub const RETRIES_MAX: u32 = 5;
+/// The first release with that limit.
+const RETRIES_SINCE: Numbers = (1, 18, 17);
+
 /// The tools of 1.18.33 (recorded).
 const TOOLS: &[&str] =
     &["bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write"];
@@ -111,6 +117,8 @@ pub struct Release {
     pub sigkill: Span,
     /// How long a model's stream may be silent before its request counts as failed; `None`: for ever.
     pub silence_max: Option<Span>,
+    /// How often a failed model request is sent again until the turn fails; `None`: for ever.
+    pub retries_max: Option<u32>,
     /// The period of heartbeats on an event stream, in milliseconds.
     pub heartbeat_ms: Option<u64>,
     /// Whether a command that fails exits with 1 (recorded for `models nosuch`: 0 in 1.2.27, 1 in 1.18.33).
@@ -164,6 +172,7 @@ impl Release {
             _ => Dialect::V1_18,
         };
         let newest = dialect == Dialect::V1_18;
+        let numbers = (major, minor, patch.and_then(Result::ok).unwrap_or(0));
         Ok(Release {
             flavour: Flavour::Opencode,
             version: version.to_owned(),
@@ -186,9 +195,10 @@ impl Release {
             retry_stops_tools: newest,
             sigkill: if newest { SIGKILL_NEWEST } else { SIGKILL },
             silence_max: (at >= (1, 18)).then_some(SILENCE_MAX),
+            retries_max: (numbers >= RETRIES_SINCE).then_some(RETRIES_MAX),
             heartbeat_ms: (dialect > Dialect::V1_0).then_some(HEARTBEAT_MS),
             fails_loudly: newest,
-            numbers: (major, minor, patch.and_then(Result::ok).unwrap_or(0)),
+            numbers,
         })
     }
 
@@ -227,6 +237,7 @@ impl Release {
             retry_stops_tools: false,
             sigkill: SIGKILL,
             silence_max: None,
+            retries_max: None,
             heartbeat_ms: Some(HEARTBEAT_MS),
             fails_loudly: false,
             numbers: (1, 2, 15),

@@ -252,7 +252,8 @@ impl Engine {
         let (id, session) = (self.runs[at].id, self.runs[at].session);
         self.runs[at].stream = None;
         self.fact(Fact::ModelDone { session: self.sessions[session].id.clone(), finish: "error".to_owned() });
-        if status != 0 && status != 429 && status < 500 {
+        let is_over = self.release.retries_max.is_some_and(|max| self.runs[at].attempt >= max);
+        if is_over || status != 0 && status != 429 && status < 500 {
             self.fail_run(id, "APIError", message);
         } else {
             if self.release.retry_stops_tools {

@@ -19,21 +19,8 @@ const HORIZON: VTime = VTime(24 * 3_600_000);
 const TICKS_MAX: u32 = 20_000;
 
 /// Limits that a fake does not have as its release has them: the agent, the release, the limit, why.
-const KNOWN: &[(&str, &str, LimitKind, &str)] = &[
-    (
-        "claude",
-        "2.1.329",
-        LimitKind::McpStart,
-        "2 s more than the 25 s of the fake, on a server over stdio; where is not known",
-    ),
-    ("codex", "0.169.0", LimitKind::Shutdown, "at its end it waits for a network, and no fake has one to wait for"),
-    (
-        "opencode",
-        "1.18.33",
-        LimitKind::Retry,
-        "it gives up after five tries more, and the fake, as older releases, never does",
-    ),
-];
+const KNOWN: &[(&str, &str, LimitKind, &str)] =
+    &[("codex", "0.169.0", LimitKind::Shutdown, "at its end it waits for a network, and no fake has one to wait for")];
 
 /// What no fake plays.
 fn is_unplayed(kind: &AgentKind, limit: LimitKind) -> bool {
