@@ -3,7 +3,10 @@
 //! Invariant: `UPSTREAM.md` and the table of `docs/limits.md` are written from the data, never the other way round:
 //! `UPDATE_EXPECT=1 cargo test -p rehang-tests --test docs` writes them.
 
-use rehang_compat::{Compat, Found, Limit, LimitKind};
+use rehang_compat::{Compat, Found, Limit, LimitKind, Row};
+use rehang_scenario::OutcomeKind;
+use rehang_upstream::baseline::compare;
+use rehang_upstream::results::{Results, baseline};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -29,6 +32,26 @@ fn each_row_is_of_a_release_of_the_list_and_the_file_is_in_its_order() {
         .map(|row| format!("{}@{}", row.agent, row.version))
         .collect();
     assert_eq!(lost, [""; 0]);
+}
+
+#[test]
+fn a_baseline_is_a_compat_json_or_a_results_file_and_a_worse_row_is_a_regression() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (json, ndjson) = (dir.path().join("compat.json"), dir.path().join("r.ndjson"));
+    let all = super::compat();
+    let then = all.rows.iter().find(|row| row.outcome == Some(OutcomeKind::Completed)).expect("a row that completed");
+    let hangs = Row { outcome: Some(OutcomeKind::Hung), version: "999.0.0".to_owned(), ..then.clone() };
+    std::fs::write(&json, Compat { rows: vec![then.clone()], ..all.clone() }.write().expect("a text"))
+        .expect("written");
+    Results::open(&ndjson).and_then(|mut file| file.push(then)).expect("written");
+    for path in [&json, &ndjson] {
+        let before = baseline(path).expect("it is read");
+        let worse = |row: &Row| compare([row], &before).iter().filter(|change| change.regression).count();
+        assert_eq!((worse(&hangs), worse(then)), (1, 0), "{}", path.display());
+    }
+    std::fs::copy(&ndjson, &json).expect("copied");
+    let error = baseline(&json).expect_err("rows without a frame are no compat.json").to_string();
+    assert!(error.contains("compat.json: not in the format of compat.json"), "{error}");
 }
 
 #[test]
