@@ -10,13 +10,20 @@
 use rehang_evidence::{Look, Subject, look_together};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a look waits for others: half of the shortest time from one look of guard to the next.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often a look that waits sees who else has come.
-const STEP: Duration = Duration::from_millis(100);
+/// How long after its time a guard is still waited for.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Where looks are asked for.
+struct Office {
+    desk: Mutex<Desk>,
+    /// Signalled after each change of the desk.
+    changed: Condvar,
+}
 
 /// Who looks next.
 struct Desk {
@@ -36,78 +43,105 @@ struct Waiting {
     tell: Sender<Look>,
 }
 
-static DESK: Mutex<Desk> = Mutex::new(Desk { due: BTreeMap::new(), waiting: Vec::new(), is_open: false, next_seat: 0 });
+static OFFICE: Office = Office::new(false);
 
-fn desk() -> MutexGuard<'static, Desk> {
-    // no panic leaves it half written
-    DESK.lock().unwrap_or_else(PoisonError::into_inner)
+impl Office {
+    const fn new(is_open: bool) -> Office {
+        let desk = Desk { due: BTreeMap::new(), waiting: Vec::new(), is_open, next_seat: 0 };
+        Office { desk: Mutex::new(desk), changed: Condvar::new() }
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        // no panic leaves it half written
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the desk, and wakes the thread that waits for others.
+    fn change<T>(&self, change: impl FnOnce(&mut Desk) -> T) -> T {
+        let result = change(&mut self.desk());
+        self.changed.notify_all();
+        result
+    }
+
+    /// Waits until nobody else is to be waited for.
+    fn wait_for_others<'o>(&self, mut desk: MutexGuard<'o, Desk>) -> MutexGuard<'o, Desk> {
+        while let Some(rest) = desk.waits_for_others(Instant::now()) {
+            desk = self.changed.wait_timeout(desk, rest).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        desk
+    }
 }
 
 /// A guard's place.
-pub(crate) struct Seat(u64);
+pub(crate) struct Seat {
+    number: u64,
+    office: &'static Office,
+}
 
 impl Seat {
     pub(crate) fn take() -> Seat {
-        let mut desk = desk();
+        Seat::at(&OFFICE)
+    }
+
+    fn at(office: &'static Office) -> Seat {
+        let mut desk = office.desk();
         desk.next_seat += 1;
-        Seat(desk.next_seat)
+        Seat { number: desk.next_seat, office }
     }
 
     /// When the guard is to be asked next, from now; `None` if it waits for nothing.
     pub(crate) fn is_due(&self, rest: Option<Duration>) {
         let at = rest.and_then(|rest| Instant::now().checked_add(rest));
-        match at {
-            Some(at) => drop(desk().due.insert(self.0, at)),
-            None => drop(desk().due.remove(&self.0)),
-        }
+        self.office.change(|desk| match at {
+            Some(at) => drop(desk.due.insert(self.number, at)),
+            None => drop(desk.due.remove(&self.number)),
+        });
     }
 
     /// Has a look taken; `None` if the machine gives no more threads.
     pub(crate) fn look(&self, subject: Subject) -> Option<Receiver<Look>> {
         let (tell, told) = channel();
-        let mut desk = desk();
-        desk.waiting.push(Waiting { seat: self.0, since: Instant::now(), subject, tell });
-        if !desk.is_open {
-            let begun = std::thread::Builder::new().name("rehang-look".to_owned()).spawn(run);
-            desk.is_open = begun.is_ok();
-        }
-        desk.is_open.then_some(told)
+        let office = self.office;
+        office.change(|desk| {
+            desk.waiting.push(Waiting { seat: self.number, since: Instant::now(), subject, tell });
+            if !desk.is_open {
+                let begun = std::thread::Builder::new().name("rehang-look".to_owned()).spawn(|| run(office));
+                desk.is_open = begun.is_ok();
+            }
+            desk.is_open.then_some(told)
+        })
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let mut desk = desk();
-        desk.due.remove(&self.0);
-        desk.waiting.retain(|waiting| waiting.seat != self.0);
+        self.office.change(|desk| {
+            desk.due.remove(&self.number);
+            desk.waiting.retain(|waiting| waiting.seat != self.number);
+        });
     }
 }
 
 /// Looks until no look is asked for.
-fn run() {
+fn run(office: &'static Office) {
     /// Says that nobody is at the desk any more, also after a panic.
-    struct Open;
+    struct Open(&'static Office);
     impl Drop for Open {
         fn drop(&mut self) {
-            desk().is_open = false;
+            self.0.desk().is_open = false;
         }
     }
-    let open = Open;
+    let open = Open(office);
     loop {
-        let mut all = desk();
-        if all.waiting.is_empty() {
+        let mut desk = office.wait_for_others(office.desk());
+        let waiting = std::mem::take(&mut desk.waiting);
+        if waiting.is_empty() {
             // while the desk is held, so that no request is left alone
-            all.is_open = false;
+            desk.is_open = false;
             std::mem::forget(open);
             return;
         }
-        if all.waits_for_others(Instant::now()) {
-            drop(all);
-            std::thread::sleep(STEP);
-            continue;
-        }
-        let waiting = std::mem::take(&mut all.waiting);
-        drop(all);
+        drop(desk);
         let subjects: Vec<Subject> = waiting.iter().map(|waiting| waiting.subject.clone()).collect();
         for (waiting, look) in waiting.into_iter().zip(look_together(&subjects)) {
             // nobody listens any more if the guard was freed meanwhile
@@ -117,14 +151,14 @@ fn run() {
 }
 
 impl Desk {
-    /// Whether the look of another guard is due soon enough.
-    fn waits_for_others(&self, now: Instant) -> bool {
-        let Some(until) = self.waiting.iter().map(|waiting| waiting.since + PATIENCE).min() else { return false };
+    /// How long to wait for guards whose looks are due soon enough, unless the desk changes before then.
+    fn waits_for_others(&self, now: Instant) -> Option<Duration> {
+        let until = self.waiting.iter().map(|waiting| waiting.since + PATIENCE).min()?;
         let has_asked = |seat: u64| self.waiting.iter().any(|waiting| waiting.seat == seat);
+        let others = self.due.iter().filter(|(seat, at)| !has_asked(**seat) && **at <= until);
         // one that is overdue is not asked any more: it is nobody to wait for
-        let overdue = now.checked_sub(2 * STEP);
-        let comes = |at: Instant| at <= until && overdue.is_none_or(|overdue| at >= overdue);
-        now < until && self.due.iter().any(|(seat, at)| !has_asked(*seat) && comes(*at))
+        let last = others.map(|(_, at)| *at + GRACE).max()?;
+        Some(last.min(until).saturating_duration_since(now)).filter(|rest| !rest.is_zero())
     }
 }
 
@@ -132,11 +166,18 @@ impl Desk {
 mod tests {
     use super::*;
 
+    fn waiting(seat: u64, since: Instant) -> Waiting {
+        Waiting { seat, since, subject: subject(), tell: channel().0 }
+    }
+
+    fn subject() -> Subject {
+        Subject { pid: 1, names: Default::default(), heard: Default::default(), asks: false }
+    }
+
     #[test]
     fn a_look_waits_for_those_that_are_due_soon_and_for_no_other() {
-        let (now, (tell, _told)) = (Instant::now(), channel());
-        let subject = Subject { pid: 1, names: Default::default(), heard: Default::default(), asks: false };
-        let waiting = vec![Waiting { seat: 1, since: now, subject, tell }];
+        let now = Instant::now();
+        let step = GRACE / 2;
         let desk = |due: &[(u64, Instant)]| Desk {
             due: due.iter().copied().collect(),
             waiting: Vec::new(),
@@ -144,16 +185,60 @@ mod tests {
             next_seat: 2,
         };
         let mut of = desk(&[(1, now), (2, now + PATIENCE)]);
-        assert!(!of.waits_for_others(now), "nobody waits");
-        of.waiting = waiting;
-        assert!(of.waits_for_others(now) && of.waits_for_others(now + PATIENCE - STEP));
-        assert!(!of.waits_for_others(now + PATIENCE), "patience is over");
-        of.due = desk(&[(1, now + STEP), (2, now + PATIENCE + STEP)]).due;
-        assert!(!of.waits_for_others(now), "its own does not count, nor one that is too late");
-        of.due = desk(&[(2, now + STEP)]).due;
-        assert!(
-            of.waits_for_others(now + 2 * STEP) && !of.waits_for_others(now + 4 * STEP),
-            "it is not asked any more"
-        );
+        assert_eq!(of.waits_for_others(now), None, "nobody waits");
+        of.waiting = vec![waiting(1, now)];
+        assert_eq!(of.waits_for_others(now), Some(PATIENCE));
+        assert_eq!(of.waits_for_others(now + PATIENCE - step), Some(step));
+        assert_eq!(of.waits_for_others(now + PATIENCE), None, "patience is over");
+        of.due = desk(&[(1, now + step), (2, now + PATIENCE + step)]).due;
+        assert_eq!(of.waits_for_others(now), None, "its own does not count, nor one that is too late");
+        of.due = desk(&[(2, now + step)]).due;
+        assert_eq!(of.waits_for_others(now), Some(step + GRACE), "no longer than it is waited for");
+        assert_eq!(of.waits_for_others(now + step + GRACE), None, "it is not asked any more");
+    }
+
+    /// Changes a desk at which a thread waits for an hour, and returns for how many looks it then goes on.
+    fn woken_by(change: impl FnOnce(Seat, Seat)) -> usize {
+        let office: &Office = Box::leak(Box::new(Office::new(true)));
+        let (waits, other) = (Seat::at(office), Seat::at(office));
+        let hour = Duration::from_secs(3_600);
+        other.is_due(Some(hour));
+        office.desk().waiting.push(waiting(waits.number, Instant::now() + hour));
+        let (tell, told) = channel();
+        let (done, is_done) = channel();
+        std::thread::spawn(move || {
+            let desk = office.desk();
+            // whoever has the desk after this has it while the thread waits
+            tell.send(()).unwrap();
+            done.send(office.wait_for_others(desk).waiting.len()).unwrap();
+        });
+        told.recv().unwrap();
+        drop(office.desk());
+        change(waits, other);
+        is_done.recv_timeout(Duration::from_secs(60)).expect("the change wakes it")
+    }
+
+    #[test]
+    fn each_change_of_the_desk_wakes_a_look_that_waits() {
+        let looks = woken_by(|waits, other| {
+            assert!(other.look(subject()).is_some());
+            std::mem::forget((waits, other));
+        });
+        assert_eq!(looks, 2, "the other has come");
+        let looks = woken_by(|waits, other| {
+            other.is_due(None);
+            std::mem::forget((waits, other));
+        });
+        assert_eq!(looks, 1, "the other does not come");
+        let looks = woken_by(|waits, other| {
+            drop(other);
+            std::mem::forget(waits);
+        });
+        assert_eq!(looks, 1, "the other was freed");
+        let looks = woken_by(|waits, other| {
+            drop(waits);
+            std::mem::forget(other);
+        });
+        assert_eq!(looks, 0, "the one that asked was freed: nothing is left to do");
     }
 }
