@@ -1,7 +1,9 @@
 // A host of Claude Code made of npm's @anthropic-ai/claude-agent-sdk. Exit code 0: the run came to a success; 1: it did not.
 // CHECK=1 (as `cargo xtask clients` has it) checks besides what the agent and the SDK told each other.
 //
-//   node claude.mjs answers|denies|never [PROMPT]
+// `guarded`: never answers, and rehang's guard, around the agent, decides how long the run is waited for.
+//
+//   node claude.mjs answers|denies|never|guarded [PROMPT]
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +17,7 @@ let never;
 
 const canUseTool = async (tool, input) => {
   asked.push(tool);
-  if (policy === "never") {
+  if (policy === "never" || policy === "guarded") {
     // whoever should answer is not there; a host that knows gives the turn up
     if (check) never = setTimeout(() => running.interrupt(), 300);
     return new Promise(() => {});
@@ -35,7 +37,13 @@ async function* words() {
 }
 
 const agent = execFileSync("sh", ["-c", "command -v claude"], { encoding: "utf8" }).trim();
-running = query({ prompt: words(), options: { pathToClaudeCodeExecutable: agent, canUseTool, settingSources: [] } });
+const options = { pathToClaudeCodeExecutable: agent, canUseTool, settingSources: [] };
+if (policy === "guarded") {
+  const { supervise } = (await import("rehang")).default;
+  options.spawnClaudeCodeProcess = ({ command, args, cwd, env }) =>
+    supervise([command, ...args], { cwd, env, stdio: ["pipe", "pipe", "inherit"] }).child;
+}
+running = query({ prompt: words(), options });
 const messages = [];
 let last;
 try {

@@ -2,29 +2,64 @@
 
 `wraps`: with its own limits (an hour; five minutes after the end of the streams). Exit code 0: it says that the command
 completed; 1: that it failed; 2: that it ran out of time.
+`guarded`: without its limit; rehang's guard decides in its place. Exit code 0 or 1, as above.
 `completes`, `runs-out-of-time`: what `cargo xtask clients` checks; exit code 0 if it is so.
 
-    python run_little_loops.py wraps|completes|runs-out-of-time
+    python run_little_loops.py wraps|guarded|completes|runs-out-of-time
 """
 
 import inspect
+import os
+import select
 import subprocess
 import sys
+import threading
 
 from little_loops.subprocess_utils import run_claude_command
 
 MODE = sys.argv[1]
 said: list[str] = []
 seen: list[bool] = []
-timeout = {"wraps": 3600, "completes": 60, "runs-out-of-time": 1}[MODE]
+guards = []
+
+
+def guard(process):
+    """Does what guard says, until the run is over, even if somebody still holds its output."""
+    ended = [os.pidfd_open(process.pid)]
+    while (answer := guards[0].ask()).settled is None:
+        for step in answer.steps:
+            step.carry_out()
+        # output that comes meanwhile may make it due sooner
+        if select.select(ended, [], [], min(answer.next_s or 10, 10))[0]:
+            guards[0].exited(process.wait())
+            ended = []
+    os._exit(0 if answer.settled.how == "completed" else 1)
+
+
+def begun(process):
+    guards.append(rehang.Guard(process.pid, stdin=rehang.Stdin.INHERITED))
+    threading.Thread(target=guard, args=[process], daemon=True).start()
+
+
+def heard(line, is_stderr):
+    said.append(line)
+    for one in guards:
+        one.output(f"{line}\n".encode(), stderr=is_stderr)
+
+
+timeout = {"wraps": 3600, "guarded": 0, "completes": 60, "runs-out-of-time": 1}[MODE]
 # 1.37.0 knows neither a grace after the end of the streams nor the result
 known = inspect.signature(run_claude_command).parameters
 more = {"post_stream_close_grace_seconds": 300, "on_result_seen": seen.append}
+if MODE == "guarded":
+    import rehang
+
+    more = {"post_stream_close_grace_seconds": None, "on_process_start": begun}
 try:
     done = run_claude_command(
         "go",
         timeout=timeout,
-        stream_callback=lambda line, _err: said.append(line),
+        stream_callback=heard,
         **{name: value for name, value in more.items() if name in known},
     )
 except subprocess.TimeoutExpired as error:
