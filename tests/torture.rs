@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// How many scenarios are played on both stages.
 const HOSTILE: u64 = 12;
 /// How many scenarios in which something counts are played on sim.
-const COUNTING: u64 = 60;
+const COUNTING: u64 = 90;
 /// How many steps their cells get; without proofs they get ten times as many.
 const STEPS: u64 = 8_000;
 /// The least number of lassos among them: with fewer, nothing is shown.

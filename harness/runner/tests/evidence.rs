@@ -147,7 +147,6 @@ const OTHERS: [(Mechanism, Option<Mechanism>, &str); 79] = [
         "it waits for a key at its terminal, and what its screen shows cannot be seen",
     ),
     (Mechanism::H7, Some(Mechanism::X2), MUTUAL),
-    (Mechanism::M1, None, "it has just asked again, as it does for ever"),
     (Mechanism::M1, Some(Mechanism::M2), "heartbeats come over the connection"),
     (Mechanism::M10, Some(Mechanism::B2), PLAIN),
     (Mechanism::M3, None, "it has just asked again, as it does for ever"),

@@ -102,13 +102,13 @@ fn may_have_timers(pid: Pid) -> bool {
 
 /// Whether a list of timers has one of a clock that goes on while its process waits: `ClockID: 1`.
 fn has_timer(list: &str) -> bool {
-    let clocks = list.lines().filter_map(|line| line.strip_prefix("ClockID:"));
+    let mut clocks = list.lines().filter_map(|line| line.strip_prefix("ClockID:"));
     let runs = |clock: i32| match clock {
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => false,
         // of another process or thread; a clock that is a device has 3 in these bits (clock_getcpuclockid(3))
         clock => clock >= 0 || clock & 3 == 3,
     };
-    clocks.map(|clock| clock.trim().parse().map_or(true, runs)).fold(false, |any, runs| any || runs)
+    clocks.any(|clock| clock.trim().parse().map_or(true, runs))
 }
 
 /// For how long a process has been on no processor: the scheduler notes when it last was, on the clock of its own.
