@@ -8,6 +8,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::ways;
 use crate::diagnosis::{Sure, Verdict};
+use crate::kind;
 use rehang_hangs::{Mechanism, Signature};
 
 /// ioctl requests that a background process may not make (asm-generic/ioctls.h): TCSETS, TCSETSW, TCSETSF, TCSETA and
@@ -150,6 +151,11 @@ pub fn unreaped(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fi
         return None;
     }
     if !view.is_known_agent(process.pid) && waits.iter().any(|wait| is_for_others(view, process, wait)) {
+        return None;
+    }
+    // a shell reaps the child of a substitution once it starts or waits for another one (bash(1), wait)
+    let reads = |wait: &Wait| matches!(wait.on, On::Input(_));
+    if ways::SHELLS.contains(&kind::program(process)) && waits.iter().any(reads) {
         return None;
     }
     let (name, child) = (view.name(process.pid), view.name(zombie.pid));

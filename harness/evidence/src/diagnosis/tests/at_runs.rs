@@ -368,6 +368,10 @@ fn an_ended_child_is_told_if_its_parent_does_nothing_better() {
     fresh.before.tree.insert(12, process(12, 11, "true"));
     let serves = look(reads(socket(process(11, 10, "x"), 5, 80), 5)).socket(listening(80, "127.0.0.1:80"));
     let loop_ = watches(process(11, 10, "x"), &[9, 9], TimeLimit::LeftMs(5_000));
+    let limited = |name: &str| {
+        let both = pipe(pipe(process(11, 10, name), 3, Mode::Read, 70), 4, Mode::Write, 70);
+        watches(both, &[3], TimeLimit::LeftMs(5_000))
+    };
     let computes = |name: &str| moves(spends(look(running(name)), 11, 90), 11, Io::default());
     let works = moves(spends(look(running("claude")), 11, 30), 11, Io::default());
     let input = |name: &str| look(watches(pipe(process(11, 10, name), 0, Mode::Read, 70), &[0, 0], TimeLimit::Never));
@@ -379,6 +383,8 @@ fn an_ended_child_is_told_if_its_parent_does_nothing_better() {
         a futex: Hung unreaped C4 (Likely, closed in): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         a timer: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         a loop: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
+        a shell's read with a limit: Waiting timer - (Likely): bash (11) waits for a timer of its own (at most 5s) | the timer
+        the same of another program: Hung unreaped C4 (Likely): x (11) has not noticed that its child true (12) has ended | x (11) calls wait for 12; from outside: kill 11 | the child is a zombie at both times, and no thread of the parent waits for a child
         it has just ended: Working working - (Likely): x (11) works: processes below it come and go | nothing needs to: it works | a script that tries again and again, without an end, looks the same
         a sleep: Waiting sleep - (Likely): x (11) sleeps (5s) | time
         a server: Waiting serves - (Likely): x (11) waits for requests at 127.0.0.1:80 | a request; a server ends when told to | it listens there, and has nothing else under way
@@ -394,6 +400,8 @@ fn an_ended_child_is_told_if_its_parent_does_nothing_better() {
         ("a futex", look(futex(TimeLimit::Never))),
         ("a timer", look(futex(TimeLimit::LeftMs(5)))),
         ("a loop", look(loop_)),
+        ("a shell's read with a limit", look(limited("bash"))),
+        ("the same of another program", look(limited("x"))),
         ("it has just ended", fresh),
         ("a sleep", look(sleeps(process(11, 10, "x"), 5_000))),
         ("a server", serves),
