@@ -91,7 +91,7 @@ const MISSED: [(BlockedOn, Signature, &str); 22] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(Mechanism, Option<Mechanism>, &str); 79] = [
+const OTHERS: [(Mechanism, Option<Mechanism>, &str); 78] = [
     (Mechanism::B1, Some(Mechanism::B2), "a terminal is its stdin"),
     (
         Mechanism::B1,
