@@ -208,7 +208,7 @@ mod tests {
         let (done, is_done) = channel();
         std::thread::spawn(move || {
             let desk = office.desk();
-            // whoever has the desk after this has it while the thread waits
+            // a thread that takes the desk after this has it while the other one waits
             tell.send(()).unwrap();
             done.send(office.wait_for_others(desk).waiting.len()).unwrap();
         });

@@ -3,14 +3,7 @@
 # culprit: openssl
 # needs: node openssl
 # about: openssl-passphrase-options(1): stdin reads the password from standard input. The agent keeps the write end of its standard input, never writes, and waits for its end.
-import os, subprocess, sys
-from lib import tree
+import os
+from lib import more, tree
 os.chdir(tree.D)
-
-p = tree.agent('claude', '-p', 'go', do={'tools': [{'cmd': ['openssl', 'genrsa', '-aes128', '-out', 'k', '-passout', 'stdin'], 'stdio': ['pipe', 'pipe', 'pipe']}], 'end': True}, stdin=subprocess.DEVNULL, start_new_session=True)
-def there():
-    k = tree.below(p.pid, 'openssl')
-    return k and tree.any_in_call(k, 'read', 'poll', 'select', 'epoll', 'recv')
-tree.until(there)
-tree.ready(p.pid)
-p.wait()
+more.tool_on_a_held_stdin(['openssl', 'genrsa', '-aes128', '-out', 'k', '-passout', 'stdin'], 'openssl')

@@ -3,14 +3,7 @@
 # culprit: npm
 # needs: node npm
 # about: npm-init(1) asks for name and version unless -y is given. The agent keeps the write end of its standard input, never writes, and waits for its end.
-import os, subprocess, sys
-from lib import tree
+import os
+from lib import more, tree
 os.chdir(tree.D)
-
-p = tree.agent('claude', '-p', 'go', do={'tools': [{'cmd': ['npm', 'init'], 'stdio': ['pipe', 'pipe', 'pipe']}], 'end': True}, stdin=subprocess.DEVNULL, start_new_session=True)
-def there():
-    k = tree.below(p.pid, 'npm')
-    return k and tree.any_in_call(k, 'read', 'poll', 'select', 'epoll', 'recv')
-tree.until(there)
-tree.ready(p.pid)
-p.wait()
+more.tool_on_a_held_stdin(['npm', 'init'], 'npm')

@@ -1,5 +1,6 @@
-"""Helpers of the new cases: a process outside of the tree, and the number of a thread's system call."""
+"""Helpers of the cases: a process outside of the tree, a system call of a thread, a tool on a held stdin."""
 import os
+import subprocess
 import sys
 from lib import tree
 
@@ -31,3 +32,17 @@ def number(pid):
 
 def there(name):
     return os.path.exists(os.path.join(tree.D, name))
+
+
+def tool_on_a_held_stdin(command, program):
+    """An agent runs a command, keeps the write end of its stdin without a word, and waits for its end."""
+    tool = {'cmd': command, 'stdio': ['pipe', 'pipe', 'pipe']}
+    p = tree.agent('claude', '-p', 'go', do={'tools': [tool], 'end': True}, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def waits():
+        pid = tree.below(p.pid, program)
+        return pid and tree.any_in_call(pid, 'read', 'poll', 'select', 'epoll', 'recv')
+
+    tree.until(waits)
+    tree.ready(p.pid)
+    p.wait()
