@@ -8,9 +8,12 @@ CHECK=1 (as `cargo xtask clients` has it) checks besides what the agent and the 
 """
 
 import asyncio
+import json
 import os
 import shutil
 import sys
+import threading
+from dataclasses import replace
 
 from claude_agent_sdk import (
     AssistantMessage,
@@ -49,40 +52,44 @@ async def gives_up(client):
     await client.interrupt()
 
 
-async def guard(transport, messages):
-    """Does what guard says, until the run is over, even if somebody still holds its output."""
+def guarded(options):
+    """The SDK's own transport, with a guard that is told what passes and decides in a thread beside the loop."""
     import rehang
+    from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
 
-    process, said, runs = transport._process, 0, True
-    with rehang.Guard(process.pid, stdin=rehang.Stdin.PIPE) as guard:
-        while (answer := guard.ask()).settled is None:
-            for step in answer.steps:
-                await transport.end_input() if step.do is rehang.Do.CLOSE_STDIN else step.carry_out()
-            await asyncio.sleep(min(answer.next_s or 10, 10))
-            if said < len(messages):
-                said = len(messages)
-                guard.output(b"\n")  # that it moved; the SDK does not pass on what it read
-            if runs and process.returncode is not None:
-                guard.exited(process.returncode)
-                runs = False
-    os._exit(0 if answer.settled.how == "completed" else 1)
+    class Guarded(SubprocessCLITransport):
+        async def connect(self):
+            await super().connect()
+            loop, wait = asyncio.get_running_loop(), self._process.wait
+            self.guard = rehang.Guard(self._process.pid, stdin=rehang.Stdin.PIPE)
+            now = lambda call: asyncio.run_coroutine_threadsafe(call(), loop).result()
+            follow = lambda: self.guard.follow(lambda: now(wait), close_stdin=lambda: now(self.end_input)).how
+            threading.Thread(target=lambda: os._exit(0 if follow() == "completed" else 1), daemon=True).start()
+
+        async def write(self, data):
+            self.guard.wrote(data.encode())
+            await super().write(data)
+
+        async def read_messages(self):
+            async for message in super().read_messages():
+                self.guard.output(json.dumps(message).encode() + b"\n")
+                yield message
+
+    return Guarded(prompt=None, options=replace(options, permission_prompt_tool_name="stdio"))
 
 
 async def main() -> int:
     options = ClaudeAgentOptions(cli_path=shutil.which("claude"), can_use_tool=can_use_tool, setting_sources=[])
     messages, result = [], None
-    async with ClaudeSDKClient(options) as client:
+    async with ClaudeSDKClient(options, guarded(options) if POLICY == "guarded" else None) as client:
         await client.query(PROMPT)
         patience = asyncio.create_task(gives_up(client)) if CHECK else None
-        guards = asyncio.create_task(guard(client._transport, messages)) if POLICY == "guarded" else None
         async for message in client.receive_response():
             messages.append(message)
             if isinstance(message, ResultMessage):
                 result = message
         if patience:
             patience.cancel()
-        if guards:
-            guards.cancel()
     if CHECK:
         blocks = [b for m in messages if isinstance(m, UserMessage) and isinstance(m.content, list) for b in m.content]
         told = [block for block in blocks if isinstance(block, ToolResultBlock)]

@@ -10,7 +10,6 @@ completed; 1: that it failed; 2: that it ran out of time.
 
 import inspect
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -23,22 +22,14 @@ seen: list[bool] = []
 guards = []
 
 
-def guard(process):
-    """Does what guard says, until the run is over, even if somebody still holds its output."""
-    ended = [os.pidfd_open(process.pid)]
-    while (answer := guards[0].ask()).settled is None:
-        for step in answer.steps:
-            step.carry_out()
-        # output that comes meanwhile may make it due sooner
-        if select.select(ended, [], [], min(answer.next_s or 10, 10))[0]:
-            guards[0].exited(process.wait())
-            ended = []
-    os._exit(0 if answer.settled.how == "completed" else 1)
-
-
 def begun(process):
     guards.append(rehang.Guard(process.pid, stdin=rehang.Stdin.INHERITED))
-    threading.Thread(target=guard, args=[process], daemon=True).start()
+    threading.Thread(target=follows, args=[process], daemon=True).start()
+
+
+def follows(process):
+    how = guards[0].follow(process.wait).how
+    os._exit(0 if how == "completed" else 1)  # even if somebody still holds its output
 
 
 def heard(line, is_stderr):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import rehang
 from rehang import Do, State, Stdin
@@ -72,12 +73,30 @@ with subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=sub
     below = int(endless.stdout.readline())
     states, steps, answer = guarded(endless, Stdin.NULL)
     # the part first; then the run, since the one that should reap that part never does
-    assert all(step.do is Do.SIGNAL and step.signal is signal.SIGTERM for step in steps), steps
-    assert [pid for step in steps for pid in step.pids] == [below, endless.pid], (steps, endless.pid, below)
+    first, second = steps[:2]
+    assert all(step.do is Do.SIGNAL and {*step.pids} <= {below, endless.pid} for step in steps), (steps, endless.pid, below)
+    assert (first.signal, first.pids) == (signal.SIGTERM, (below,)), steps
+    assert second.signal is signal.SIGTERM and second.pids[0] == endless.pid, steps
     assert endless.returncode == -signal.SIGTERM and states[0] is State.UNKNOWN, (endless.returncode, states)
     settled = answer.settled
     assert settled and (settled.by, settled.how, settled.cause) == ("guard-process", "stopped", "unreaped"), answer
     assert answer.next_s is None, answer
+
+# the same in a thread: a run whose output somebody holds is over all the same, and output wakes it
+for script, how, cause in [
+    ("echo begun; exec sleep infinity", "stopped", "never-ends"),
+    ("echo done; sleep infinity & exit 3", "failed", None),
+]:
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["sh", "-c", script], start_new_session=True, **streams) as run:
+        guard, said, ends = rehang.Guard(run.pid, _pace=400), [], []
+        thread = threading.Thread(target=lambda: ends.append(guard.follow(run.wait, say=said.append)))
+        thread.start()
+        guard.output(run.stdout.readline())
+        thread.join()
+        assert [(end.how, end.cause) for end in ends] == [(how, cause)], (script, ends)
+        run.stdout.close()
+        os.killpg(run.pid, signal.SIGKILL) if how == "failed" else None
 
 # what speaks works, and nothing is done to it
 with rehang.Guard(os.getpid()) as guard:

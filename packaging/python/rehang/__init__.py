@@ -14,12 +14,14 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import select
 import signal as _signal
+import threading
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Optional, Sequence, Type
+from typing import Any, BinaryIO, Callable, Optional, Sequence, Type
 
 __all__ = [
     "Answer", "Do", "End", "Error", "Guard", "MachineError", "NoProcess", "Owes", "Plan", "State", "Stdin", "Step", "UsageError",
@@ -279,6 +281,10 @@ class Guard:
         _pace: int = 1,
     ) -> None:
         self._guard: Optional[int] = None
+        self._pid = pid
+        # what wakes `follow`
+        self._wakes: Optional[int] = None
+        self._waking = threading.Lock()
         options = {
             "strategies": list(strategies), "stdin": Stdin(stdin).value, "one_stream": one_stream, "agents": list(agents),
             "ask": ask, "pace": _pace,
@@ -313,6 +319,54 @@ class Guard:
             next_s=_s(of["next_ms"]),
         )
 
+    def follow(
+        self,
+        wait: "Callable[[], int]",
+        *,
+        close_stdin: "Optional[Callable[[], None]]" = None,
+        say: "Optional[Callable[[str], None]]" = None,
+    ) -> End:
+        """Does what guard says until the run is over, even if somebody still holds its output; returns how it ended.
+
+        Blocks, so it is for a thread of its own: others feed ``output`` meanwhile. Needs Python 3.9.
+
+        :param wait: returns the ``returncode`` of the process, which has ended: ``Popen.wait``
+        :param close_stdin: closes the process's standard input, if that is a pipe of yours
+        :param say: is called with what the user is to be told
+        """
+        reads, writes = os.pipe()
+        os.set_blocking(writes, False)
+        due = select.poll()
+        due.register(reads, select.POLLIN)
+        ended = None
+        try:
+            with self._waking:
+                self._wakes = writes
+            try:
+                ended = os.pidfd_open(self._pid)
+                due.register(ended, select.POLLIN)
+            except ProcessLookupError:
+                self.exited(wait())
+            while (answer := self.ask()).settled is None:
+                for step in answer.steps:
+                    step.carry_out()
+                    if step.do is Do.CLOSE_STDIN and close_stdin is not None:
+                        close_stdin()
+                    if step.do is Do.SAY and say is not None:
+                        say(step.text)
+                ready = [fd for fd, _ in due.poll(None if answer.next_s is None else answer.next_s * 1000)]
+                if reads in ready:
+                    os.read(reads, 4096)
+                if ended in ready:
+                    due.unregister(ended)
+                    self.exited(wait())
+            return answer.settled
+        finally:
+            with self._waking:
+                self._wakes = None
+            for fd in filter(None, (reads, writes, ended)):
+                os.close(fd)
+
     def close(self) -> None:
         """Frees it."""
         guard, self._guard = self._guard, None
@@ -338,3 +392,9 @@ class Guard:
     def _tell(self, tell: Any, *what: Any) -> None:
         if tell(self._open(), *what) != 0:
             raise Error("an earlier call of this guard failed")
+        with self._waking:
+            if self._wakes is not None:
+                try:
+                    os.write(self._wakes, b"\0")
+                except BlockingIOError:
+                    pass  # it is full: `follow` will wake

@@ -6,6 +6,7 @@ use super::list::{Client, Registry};
 use crate::tools;
 use std::fs;
 use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -48,7 +49,11 @@ pub fn install(client: &Client, cache: &Path, fresh: bool) -> Result<Installed, 
                 npm.arg(&folder).args(wanted().map(|(package, version)| format!("{package}@{version}")));
                 done(&mut npm)?;
             }
-            // a module is looked for in the folder of the script that imports it
+            // a module is looked for in the folder of the script that imports it: rehang's own too
+            let own = folder.join("node_modules/rehang");
+            if !own.is_symlink() {
+                symlink(tools::root().join("packaging/npm/rehang"), own).map_err(text)?;
+            }
             let script = folder.join(client.script);
             fs::copy(ours, &script).map_err(text)?;
             Ok(Installed { program: which("node")?, script })

@@ -66,6 +66,7 @@ use Expected::{File, Success};
 
 const NEVER: &str = "The host's callback for a permission never returns. The SDK has no limit of its own.";
 const DENIES: &str = "The host's callback denies what it is asked.";
+const GUARDED: &str = "rehang's guard decides; no limit of its own.";
 const LOOPS: &str = "Its limit: an hour for a command.";
 
 /// All of them.
@@ -118,6 +119,7 @@ pub const CLIENTS: [Client; 13] = [
         rows: &[
             Row { argument: "never", terminal: "pipe", about: NEVER },
             Row { argument: "denies", terminal: "pipe", about: DENIES },
+            Row { argument: "guarded", terminal: "pipe", about: GUARDED },
         ],
     },
     Client {
@@ -141,6 +143,7 @@ pub const CLIENTS: [Client; 13] = [
         rows: &[
             Row { argument: "never", terminal: "pipe", about: NEVER },
             Row { argument: "denies", terminal: "pipe", about: DENIES },
+            Row { argument: "guarded", terminal: "pipe", about: GUARDED },
         ],
     },
     Client {
@@ -161,7 +164,10 @@ pub const CLIENTS: [Client; 13] = [
         script: "run_little_loops.py",
         scenario: "little-loops.toml",
         runs: &[(&["completes"], Success), (&["runs-out-of-time"], Success)],
-        rows: &[Row { argument: "wraps", terminal: "null", about: LOOPS }],
+        rows: &[
+            Row { argument: "wraps", terminal: "null", about: LOOPS },
+            Row { argument: "guarded", terminal: "null", about: GUARDED },
+        ],
     },
     Client {
         registry: Registry::PyPI,
@@ -171,11 +177,14 @@ pub const CLIENTS: [Client; 13] = [
         script: "run_little_loops.py",
         scenario: "little-loops.toml",
         runs: &[(&["completes"], Success), (&["runs-out-of-time"], Success)],
-        rows: &[Row {
-            argument: "wraps",
-            terminal: "null",
-            about: "Its limits: an hour for a command, five minutes after the end of its streams.",
-        }],
+        rows: &[
+            Row {
+                argument: "wraps",
+                terminal: "null",
+                about: "Its limits: an hour for a command, five minutes after the end of its streams.",
+            },
+            Row { argument: "guarded", terminal: "null", about: GUARDED },
+        ],
     },
     Client {
         registry: Registry::Crates,

@@ -19,7 +19,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 /// The time limit of a driver in seconds: after it the driver is ended, and has failed.
 const CEILING: &str = "150";
@@ -39,6 +39,8 @@ pub struct Wish<'w> {
 /// Installs the clients and runs them; returns 1 if one of them failed, none could be run, or a row differs.
 pub fn clients(sh: &Shell, wish: &Wish<'_>) -> xshell::Result<u8> {
     let rehang = tools::built(sh, tools::REHANG, Profile::Dev)?;
+    // of the modes `guarded`
+    cmd!(sh, "cargo build --quiet --package rehang-c-api").quiet().run()?;
     match run(&rehang, wish) {
         Ok(code) => Ok(code),
         Err(error) => {
@@ -103,7 +105,7 @@ fn drive(
     let bin = room.0.join("bin");
     let scenario = tools::root().join("tests/clients").join(client.scenario);
     done(Command::new(rehang).arg("path").arg(scenario).arg("--dir").arg(&bin))?;
-    let mut command = room.command(alone, installed, Some(&bin));
+    let mut command = room.command(alone, rehang, installed, Some(&bin));
     command.env("CHECK", "1").args(["timeout", "-k", "5", CEILING]);
     let out = command.args(installed.call()).args(args).output();
     let out = out.map_err(|error| error.to_string())?;

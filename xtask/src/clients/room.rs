@@ -3,6 +3,7 @@
 //! Invariant: nothing of the caller's HOME and environment is in it, and no network but loopback if the kernel allows it.
 
 use super::install::Installed;
+use crate::tools;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,9 @@ impl Room {
         Ok(Room(path))
     }
 
-    /// A command in it: without the caller's environment, with a dummy key, and only loopback if that is available.
-    pub fn command(&self, alone: &[String], installed: &Installed, bin: Option<&Path>) -> Command {
+    /// A command in it: without the caller's environment, with a dummy key, rehang's own modules, and only loopback if that is
+    /// available.
+    pub fn command(&self, alone: &[String], rehang: &Path, installed: &Installed, bin: Option<&Path>) -> Command {
         let (program, args) = alone.split_first().map_or(("env", &[][..]), |(first, rest)| (first.as_str(), rest));
         let mut command = Command::new(program);
         let own = installed.program.parent().map(Path::to_owned);
@@ -30,6 +32,8 @@ impl Room {
         command.env("PATH", std::env::join_paths(path).unwrap_or_default());
         command.env("HOME", self.0.join("home")).env("TMPDIR", &self.0);
         command.env("ANTHROPIC_API_KEY", "dummy").env("DISABLE_TELEMETRY", "1").env("LANG", "C.UTF-8");
+        command.env("PYTHONPATH", tools::root().join("packaging/python")).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("REHANG_C_LIBRARY", rehang.with_file_name("librehang_c.so")).env("REHANG_BINARY", rehang);
         command
     }
 }

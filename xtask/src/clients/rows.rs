@@ -86,7 +86,7 @@ pub fn section(
 
 fn measure(rehang: &Path, row: &Row, installed: &Installed, alone: &[String]) -> io::Result<Cells> {
     let room = Room::new()?;
-    let mut command = room.command(alone, installed, None);
+    let mut command = room.command(alone, rehang, installed, None);
     command.arg(rehang).args(["wrapper", "--terminal", row.terminal, "--format", "json", "--scenarios"]);
     let out =
         command.arg(tools::root().join("scenarios")).arg("--").args(installed.call()).arg(row.argument).output()?;
