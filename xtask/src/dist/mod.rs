@@ -1,5 +1,5 @@
-//! What people download: one stripped binary, as an archive, as a wheel, and as packages of npm; with the archive and the wheel
-//! a library for other programs.
+//! What people download: one stripped binary, as an archive, as a wheel, and as packages of npm, each with its manual pages; with
+//! the archive and the wheel a library for other programs. Beside them is the list of all crates in the binary (SBOM).
 //!
 //! Invariants: each of them holds the same binary, of this machine's platform, and that binary has at most
 //! [`BINARY_MAX`] bytes; nothing is written outside of the target folder, and nothing is published.
@@ -48,11 +48,14 @@ pub fn dist(sh: &Shell, check: bool) -> xshell::Result<u8> {
     let binary = &shipped.binary;
     let about = about(sh)?;
     let library = library(sh, &shipped.target)?;
-    let archive = archive(sh, &out, &shipped, &library)?;
-    let wheel = wheel(sh, &out, &shipped, &library)?;
-    let npm = npm(sh, &out, binary, &about)?;
+    let manual = out.join("man/man1");
+    cmd!(sh, "{binary} man --dir {manual}").quiet().run()?;
+    let archive = archive(sh, &out, &shipped, [&library, &out.join("man")])?;
+    let wheel = wheel(sh, &out, &shipped, [&library, &manual])?;
+    let sbom = sbom(sh, &out, &shipped.target, &wheel)?;
+    let npm = npm(sh, &out, [binary, &manual], &about)?;
     let built = Built { target: shipped.target.clone(), archive, wheel, npm };
-    let files = [binary, &library, &built.archive, &built.wheel].into_iter().chain(&built.npm);
+    let files = [binary, &library, &built.archive, &sbom, &built.wheel].into_iter().chain(&built.npm);
     for file in files {
         println!("{:>9}  {}", human(size(file)), file.display());
     }
@@ -95,7 +98,7 @@ fn archive(
     sh: &Shell,
     out: &Path,
     Shipped { target, binary, .. }: &Shipped,
-    library: &Path,
+    [library, manual]: [&Path; 2],
 ) -> xshell::Result<PathBuf> {
     let name = format!("rehang-{target}");
     let folder = out.join("archive").join(&name);
@@ -106,6 +109,7 @@ fn archive(
     for file in LICENCES {
         sh.copy_file(tools::root().join(file), &folder)?;
     }
+    cmd!(sh, "cp --recursive {manual} {folder}").quiet().run()?;
     let (archive, above) = (out.join(format!("{name}.tar.gz")), out.join("archive"));
     // neither times nor owners: the same binary makes the same archive
     let same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
@@ -115,7 +119,7 @@ fn archive(
 
 /// A wheel with the binary, the Python module and its library, made by maturin, which a virtual environment in the target
 /// folder holds.
-fn wheel(sh: &Shell, out: &Path, shipped: &Shipped, library: &Path) -> xshell::Result<PathBuf> {
+fn wheel(sh: &Shell, out: &Path, shipped: &Shipped, [library, manual]: [&Path; 2]) -> xshell::Result<PathBuf> {
     let venv = tools::target().join("dist-tools");
     let maturin = venv.join("bin/maturin");
     if !maturin.exists() {
@@ -129,6 +133,10 @@ fn wheel(sh: &Shell, out: &Path, shipped: &Shipped, library: &Path) -> xshell::R
     for file in [from.join("rehang/__init__.py"), from.join("rehang/py.typed"), library.to_owned()] {
         sh.copy_file(file, made.join("rehang"))?;
     }
+    // pip copies what is in this folder into the environment: so `man rehang` finds the pages there
+    let shared = made.join("data/data/share/man");
+    sh.create_dir(&shared)?;
+    cmd!(sh, "cp --recursive {manual} {shared}").quiet().run()?;
     // maturin puts into the wheel what lies in that folder, and the library is not to lie in the repository
     let project = sh.read_file(from.join("pyproject.toml"))?;
     let harness = tools::root().join("harness");
@@ -140,8 +148,18 @@ fn wheel(sh: &Shell, out: &Path, shipped: &Shipped, library: &Path) -> xshell::R
     find(sh, out, ".whl")
 }
 
+/// `rehang-TARGET.cdx.json`, the crates of the binary in the form of CycloneDX: maturin has put it into the wheel.
+fn sbom(sh: &Shell, out: &Path, target: &str, wheel: &Path) -> xshell::Result<PathBuf> {
+    let listed = cmd!(sh, "python3 -m zipfile --list {wheel}").quiet().read()?;
+    let inside = listed.split_whitespace().find(|word| word.ends_with(".cyclonedx.json")).unwrap_or_default();
+    let (unpacked, file) = (out.join("sbom"), out.join(format!("rehang-{target}.cdx.json")));
+    cmd!(sh, "python3 -m zipfile --extract {wheel} {unpacked}").quiet().run()?;
+    sh.copy_file(unpacked.join(inside), &file)?;
+    Ok(file)
+}
+
 /// The packages of npm, made of `packaging/npm`: the launcher, and the platform's with the binary.
-fn npm(sh: &Shell, out: &Path, binary: &Path, about: &About) -> xshell::Result<[PathBuf; 2]> {
+fn npm(sh: &Shell, out: &Path, [binary, manual]: [&Path; 2], about: &About) -> xshell::Result<[PathBuf; 2]> {
     let from = tools::root().join("packaging/npm");
     let cpu = if std::env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
     let mut packed = Vec::new();
@@ -161,6 +179,13 @@ fn npm(sh: &Shell, out: &Path, binary: &Path, about: &About) -> xshell::Result<[
             sh.copy_file(binary, made.join("bin/rehang"))?;
         } else {
             package["description"] = json!(about.description);
+            sh.create_dir(made.join("man"))?;
+            let pages = sh.read_dir(manual)?;
+            for page in &pages {
+                sh.copy_file(page, made.join("man"))?;
+            }
+            let names = pages.iter().filter_map(|page| Some(format!("man/{}", page.file_name()?.to_str()?)));
+            package["man"] = names.collect();
             for version in package["optionalDependencies"].as_object_mut().into_iter().flat_map(|all| all.values_mut())
             {
                 *version = json!(about.version);
