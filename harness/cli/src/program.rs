@@ -6,6 +6,7 @@
 use crate::error::{Code, CommandError};
 use crate::terminal;
 use clap::Parser;
+use rehang_scenario::text::{did_you_mean, suggest};
 use std::process::ExitCode;
 
 /// The arguments of a program, and what it does with them.
@@ -42,10 +43,26 @@ pub fn main<P: Program>() -> ExitCode {
 /// Says what is wrong with the arguments, in a few lines; of one that is missing, with an example.
 fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
     let text = error.render().ansi().to_string();
-    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.contains("For more information")) {
+    // a tip of clap's that fits no command here: what begins with `-` is no value of any of them
+    let says = |line: &&str| {
+        !line.trim().is_empty() && !["For more information", " as a value, use "].iter().any(|no| line.contains(no))
+    };
+    for line in text.lines().filter(says) {
         complain!("{line}");
     }
-    let name = std::env::args_os().nth(1).unwrap_or_default().to_string_lossy().into_owned();
+    let word = |at| std::env::args_os().nth(at).unwrap_or_default().to_string_lossy().into_owned();
+    let name = if word(1) == "help" { word(2) } else { word(1) };
+    let has_tip = text.contains("similar");
+    match error.kind() {
+        clap::error::ErrorKind::InvalidSubcommand if !has_tip => {
+            let all = face.get_subcommands().map(clap::Command::get_name).chain(["--version"]);
+            if let Some(near) = suggest(&name, all) {
+                complain!("{}", did_you_mean(near));
+            }
+        }
+        clap::error::ErrorKind::UnknownArgument if name == "-v" => complain!("{}", did_you_mean("--version")),
+        _ => {}
+    }
     let examples = face.find_subcommand(&name).and_then(|command| command.get_after_help()).map(ToString::to_string);
     let example = examples.as_deref().unwrap_or_default().lines().find(|line| line.starts_with("  rehang"));
     let program = face.get_name();

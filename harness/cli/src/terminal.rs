@@ -41,7 +41,8 @@ fn dropped<T>(written: io::Result<T>, all: T) -> io::Result<T> {
             NO_READER.store(true, Ordering::Relaxed);
             Ok(all)
         }
-        other => other,
+        Err(error) => Err(io::Error::new(error.kind(), format!("stdout cannot be written: {error}"))),
+        written => written,
     }
 }
 

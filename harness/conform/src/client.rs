@@ -139,12 +139,7 @@ pub fn main() -> i32 {
         Err(error) => {
             let program = job.command.first().map_or("", String::as_str);
             let code = if machine::remedy_of_start(&error).is_some() { NO_MACHINE } else { NO_COMMAND };
-            let remedy = match error.kind() {
-                io::ErrorKind::NotFound => "; give the path of the agent, or a program on PATH",
-                io::ErrorKind::PermissionDenied => "; make it executable (chmod +x), or start it with its interpreter",
-                _ => "",
-            };
-            return failed(code, &format!("{program}: {}{remedy}", machine::start(&error)));
+            return failed(code, &machine::program(program, &error));
         }
     };
     match client.play() {

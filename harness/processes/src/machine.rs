@@ -54,6 +54,23 @@ pub fn start(error: &io::Error) -> String {
     with(error, remedy_of_start(error))
 }
 
+/// Why a program of the user's could not be started, with what to do about it.
+pub fn program(program: &str, error: &io::Error) -> String {
+    let path = Path::new(program);
+    let why = match error.raw_os_error() {
+        _ if remedy_of_start(error).is_some() => start(error),
+        Some(libc::EACCES) if path.is_dir() => "it is a folder; name the program in it".to_owned(),
+        Some(libc::EACCES) => format!("{error}; make it executable (chmod +x), or start it with its interpreter"),
+        Some(libc::ENOENT) if program.contains('/') && path.exists() => {
+            "its interpreter does not exist: see its first line (`#!`)".to_owned()
+        }
+        Some(libc::ENOENT) => "there is no such program; give its path, or the name of one on PATH".to_owned(),
+        Some(libc::ENOEXEC) => format!("{error}; its first line must name its interpreter (`#!/bin/sh`)"),
+        _ => error.to_string(),
+    };
+    format!("{program}: {why}")
+}
+
 /// Why a descriptor could not be opened or passed on, with the remedy.
 pub fn open(error: &io::Error) -> String {
     with(error, general(error))
@@ -126,5 +143,14 @@ mod tests {
         assert!(terminal(&errno(libc::ENOSPC)).contains("kernel.pty.max"));
         assert!(terminal(&errno(libc::EMFILE)).contains("ulimit -n"));
         assert!(pipe(&errno(libc::EPERM)).contains("fs.pipe-user-pages-soft"));
+        for (name, code, said) in [
+            ("/proc", libc::EACCES, "is a folder"),
+            ("/proc/self/status", libc::EACCES, "chmod +x"),
+            ("/proc/self/status", libc::ENOENT, "its interpreter"),
+            ("./nosuch", libc::ENOENT, "no such program"),
+            ("/proc/self/status", libc::EAGAIN, "ulimit -u"),
+        ] {
+            assert!(program(name, &errno(code)).contains(said), "{name} {code}");
+        }
     }
 }

@@ -67,8 +67,12 @@ pub fn must_be_new(path: Option<&Path>) -> Result<(), OutputError> {
 /// Something is there, or it cannot be written.
 pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     must_be_new(Some(path))?;
-    let new = File::options().write(true).create_new(true).open(path);
-    new.and_then(|mut new| new.write_all(bytes.as_ref())).map_err(|error| unwritable(path, error))
+    let mut new = File::options().write(true).create_new(true).open(path).map_err(|error| unwritable(path, error))?;
+    new.write_all(bytes.as_ref()).map_err(|error| {
+        // a second try would find half a file there
+        let _ = std::fs::remove_file(path);
+        unwritable(path, error)
+    })
 }
 
 /// Opens a file to append to it; makes an empty one if there is none.

@@ -56,7 +56,7 @@ impl Supervisor {
             }
         };
         let why = self.why(&meaning, look.as_ref(), &[], &[])?;
-        let evidence = self.evidence.keep(why)?.to_owned();
+        let evidence = self.evidence.keep(why)?;
         let names: Vec<String> = chosen.iter().map(called).collect();
         let verb = match part {
             Some(_) => "ended in part",

@@ -62,13 +62,15 @@ impl Evidence {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn keep(&mut self, mut why: serde_json::Value) -> io::Result<&Path> {
+    pub fn keep(&mut self, mut why: serde_json::Value) -> io::Result<PathBuf> {
         self.stays = true;
         if let Some(mask) = self.mask {
             mask_strings(&mut why, mask);
         }
-        create(&self.folder.join("why.json"))?.write_all(format!("{why:#}\n").as_bytes())?;
-        Ok(&self.folder)
+        let (path, text) = (self.folder.join("why.json"), format!("{why:#}\n"));
+        let written = create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        Ok(self.folder.clone())
     }
 }
 

@@ -94,6 +94,8 @@ pub struct Report {
     pub evidence: Option<PathBuf>,
     /// What could not be ended.
     pub left: Vec<String>,
+    /// Which stream did not take the command's output, and why, so that output is lost; not for a caller that stopped reading.
+    pub lost: Option<String>,
 }
 
 /// Why a command could not be supervised.
@@ -178,6 +180,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         unsaid: [Vec::new(), Vec::new()],
         in_a_line: false,
         typed: Vec::new(),
+        lost: None,
         typing: true,
         grace: order.grace,
         parts: Vec::new(),
@@ -283,6 +286,8 @@ struct Supervisor {
     unsaid: [Vec<u8>; 2],
     /// The command's stderr has ended within a line.
     in_a_line: bool,
+    /// Which stream did not take output, and why.
+    lost: Option<String>,
     /// Keys that the command's terminal has not taken yet.
     typed: Vec<u8>,
     /// Our terminal still gives keys.
@@ -483,7 +488,13 @@ impl Supervisor {
                     Ok(n) => drop(self.unsaid[at].drain(..n)),
                     Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
                     // the caller has stopped reading: the command is told, as it would be without us
-                    Err(_) => {
+                    Err(error) => {
+                        if error != rustix::io::Errno::PIPE {
+                            let stream = ["stdout", "stderr"][at];
+                            let error = io::Error::from(error);
+                            self.lost
+                                .get_or_insert_with(|| format!("{stream} does not take the command's output: {error}"));
+                        }
                         self.unsaid[at].clear();
                         self.ended(at);
                     }
@@ -643,12 +654,14 @@ impl Supervisor {
         self.tell_end_of(&meaning, &chosen);
         let left: Vec<String> = self.end(meaning.over)?.iter().map(called).collect();
         let why = self.why(&meaning, look.as_ref(), &names, &left)?;
-        let evidence = self.evidence.keep(why)?.to_owned();
+        let kept = self.evidence.keep(why);
         let who = if names.is_empty() { String::new() } else { format!("; ended {}", names.join(", ")) };
-        let verb = if meaning.over { "took as over" } else { "ended" };
+        let verb = if meaning.over { "took the run as finished" } else { "ended" };
         let after = took(Duration::from_millis(meaning.after_ms));
-        let reason = Some(format!("{verb} after {after}: {}{who}", meaning.what));
-        let report = Report { code: meaning.code, reason, evidence: Some(evidence), left };
+        let unkept =
+            kept.as_ref().err().map(|error| format!("; the evidence could not be kept: {error}")).unwrap_or_default();
+        let reason = Some(format!("{verb} after {after}: {}{who}{unkept}", meaning.what));
+        let report = Report { code: meaning.code, reason, evidence: kept.ok(), left, lost: self.lost.take() };
         self.tell_end(Some(meaning.by), &report, names);
         Ok(report)
     }
@@ -657,7 +670,7 @@ impl Supervisor {
     fn conclude_by_itself(mut self) -> Report {
         let code = own_code(self.exit.unwrap_or_default());
         let (reason, evidence) = self.dry_report();
-        let report = Report { code, reason, evidence, left: Vec::new() };
+        let report = Report { code, reason, evidence, left: Vec::new(), lost: self.lost.take() };
         self.tell_end(None, &report, Vec::new());
         report
     }

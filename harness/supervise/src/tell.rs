@@ -217,7 +217,7 @@ impl Supervisor {
 
     /// The run is over.
     pub(super) fn tell_end(&mut self, by: Option<String>, report: &Report, ended: Vec<String>) {
-        let Report { code, reason, evidence, left } = report;
+        let Report { code, reason, evidence, left, lost: _ } = report;
         self.tell(&Event::End {
             code: *code,
             by,

@@ -192,15 +192,10 @@ fn run(job: &Job) -> Result<Ran, Failed> {
     }
     let began_ms = monotonic_ms();
     let child = command.spawn().map_err(|error| {
-        let why = format!("{}: {}", job.command[0], machine::start(&error));
-        let remedy = match error.kind() {
-            io::ErrorKind::NotFound => "; give the path of the wrapper, or a program on PATH",
-            io::ErrorKind::PermissionDenied => "; make it executable (chmod +x), or start it with its interpreter",
-            _ => "",
-        };
+        let why = machine::program(&job.command[0], &error);
         match machine::remedy_of_start(&error) {
             Some(_) => Failed::Machine(why),
-            None => Failed::Command(why + remedy),
+            None => Failed::Command(why),
         }
     })?;
     drop(command);

@@ -78,6 +78,9 @@ pub fn told(cell: &Cell, judged: &Judged) -> String {
     format!("{} → {with}{broken}", cell.baseline.outcome.describe())
 }
 
+/// What to do about a run that is harmed although it may hang in another variant.
+const ALLOW: &str = "Allow for it: this run ends by itself. Before a limit ends one, ask whether anything still works: rehang why PID --json";
+
 /// The findings as lines. `advice` gives the paragraph of a mechanism in the catalogue that has a label, such as
 /// `Prevent`.
 pub fn lines(done: &[(&Cell, &Judged)], advice: &dyn Fn(&str, &str) -> Option<String>) -> Vec<String> {
@@ -135,7 +138,11 @@ fn finding(
         Class::Left => Some((GROUP, "Prevent")),
         Class::Missed | Class::Harmed if is_gone => Some((GROUP, "Prevent")),
         Class::Harmed if known.is_some_and(Mechanism::is_benign) => Some((about, "Tell it by")),
-        Class::Missed | Class::Wrongly | Class::Harmed => Some((about, "Prevent")),
+        Class::Missed | Class::Wrongly => Some((about, "Prevent")),
+        Class::Harmed => {
+            lines.push(indented(ALLOW.to_owned()));
+            None
+        }
         Class::Open => None,
     };
     let text = what.and_then(|(about, label)| Some((about, label, advice(about, label)?)));

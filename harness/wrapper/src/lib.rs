@@ -246,7 +246,8 @@ impl Wrapper {
             _ if inherits => terminal,
             "tty" => Terminal::Tty,
             "null" => Terminal::Null,
-            // its own pipe, and one that ends: a healthy agent would not have come to its end otherwise
+            // its own pipe: open until the agent's end, or closed before
+            _ if lines.iter().any(|line| line.is_of_an_agent() && line.said == Said::StdinOpen) => Terminal::Pipe,
             _ => Terminal::Closed,
         };
         let template = if call.reads_messages { self.messages(&argv)? } else { None };

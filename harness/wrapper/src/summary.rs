@@ -78,7 +78,7 @@ impl Summary {
             parts.push(format!("{ended} of {} ended", counted(self.hangs, "hang")));
         }
         if self.left > 0 {
-            parts.push(format!("{} left processes", self.left));
+            parts.push(format!("{} left processes", counted(self.left, "run")));
         }
         if self.wrongly > 0 {
             parts.push(format!("{} told wrongly", self.wrongly));
@@ -86,11 +86,11 @@ impl Summary {
         if self.undecided > 0 {
             parts.push(format!("{} undecided", self.undecided));
         }
-        let tried = format!("up to {}", duration(self.longest_ms));
+        let tried = format!("of up to {}", duration(self.longest_ms));
         match (self.healthy, self.harmed) {
             (0, _) => parts.push("no healthy run was tried".to_owned()),
-            (_, 0) => parts.push(format!("healthy runs tried {tried}")),
-            (all, n) => parts.push(format!("{n} of {} harmed, tried {tried}", counted(all, "healthy run"))),
+            (_, 0) => parts.push(format!("no healthy run {tried} harmed")),
+            (all, n) => parts.push(format!("{n} of {} {tried} harmed", counted(all, "healthy run"))),
         }
         if too_long > 0 && is_virtual {
             parts.push(format!("longer ones need --deadline {}", Span::ms(too_long.saturating_mul(2))));
@@ -154,16 +154,16 @@ mod tests {
         let four_hours = 4 * 3_600_000;
         assert_eq!(
             sum.sentence(false, minute, four_hours),
-            "50 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s; not tried on the wall clock: limits above 1m"
+            "50 of 50 hangs ended; 22 runs left processes; no healthy run of up to 9s harmed; not tried on the wall clock: limits above 1m"
         );
         let said = sum.sentence(true, Span::hours(6), four_hours);
-        assert!(said.ends_with("healthy runs tried up to 9s; longer ones need --deadline 8h"), "{said}");
+        assert!(said.ends_with("no healthy run of up to 9s harmed; longer ones need --deadline 8h"), "{said}");
         assert!(sum.sentence(true, Span::hours(24), 0).ends_with("up to 9s"));
         // what is undecided is neither ended nor missed
         let open = Summary { missed: 1, open: 2, undecided: 3, ..sum };
         let said = open.sentence(true, Span::hours(24), 0);
-        assert!(said.starts_with("47 of 50 hangs ended; 22 left processes; 3 undecided; "), "{said}");
+        assert!(said.starts_with("47 of 50 hangs ended; 22 runs left processes; 3 undecided; "), "{said}");
         let harmed = Summary { healthy: 2, harmed: 1, ..Summary::default() };
-        assert_eq!(harmed.sentence(true, Span::hours(24), 0), "1 of 2 healthy runs harmed, tried up to 0ms");
+        assert_eq!(harmed.sentence(true, Span::hours(24), 0), "1 of 2 healthy runs of up to 0ms harmed");
     }
 }

@@ -64,7 +64,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str) -> Trace {
                 continue;
             }
             // who ended whom is asked of the journal: see [`acted`]
-            Said::Signals { .. } | Said::Wrote => continue,
+            Said::Signals { .. } | Said::Wrote | Said::StdinOpen => continue,
             Said::What(what) => {
                 if let What::Fact(Fact::Result { text, .. }) = what {
                     result.clone_from(text);

@@ -203,6 +203,11 @@ fn accept(families: &[Family], outcome: &Outcome, review: bool) -> Result<Code, 
     for refused in &left {
         writeln!(out, "not accepted: {}: {}", refused.id, refused.why)?;
     }
+    if outcome.cells.is_empty() {
+        writeln!(out, "no cell ran; nothing was accepted")?;
+        out.flush()?;
+        return Ok(Code::Expected);
+    }
     let all = match left.len() {
         0 => "as expected".to_owned(),
         n => format!("NOT as expected: {}", counted(n, "cell")),

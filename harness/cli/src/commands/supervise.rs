@@ -5,6 +5,7 @@
 use super::CommandError;
 use clap::Args;
 use rehang_logs::mask::Mask;
+use rehang_processes::machine;
 use rehang_scenario::Span;
 use rehang_supervise::events::EventsTo;
 use rehang_supervise::{CANNOT_RUN, NOT_FOUND, Order, SuperviseError, supervise};
@@ -103,10 +104,13 @@ impl Supervise {
                 if !report.left.is_empty() {
                     complain!("rehang: could not end {}", report.left.join(", "));
                 }
-                Ok(report.code)
+                if let Some(lost) = &report.lost {
+                    complain!("rehang: {lost}");
+                }
+                Ok(if report.lost.is_some() && report.code == 0 { FAULT } else { report.code })
             }
             Err(SuperviseError::Start { program, error }) => {
-                complain!("rehang: {program}: {error}");
+                complain!("rehang: {}", machine::program(&program, &error));
                 Ok(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN })
             }
             Err(SuperviseError::Stack(why)) => {

@@ -41,7 +41,8 @@ use std::time::Duration;
 /// seconds. What is credited to it or blamed on it is played without it too. Where processes must not be traced, --clock
 /// wall plays in real time: then limits above the deadline are not tried, and nothing is called missed.
 ///
-/// Exit codes: 0 nothing missed, harmed or told wrongly · 1 something harmed or told wrongly · 3 a hang was missed.
+/// Exit codes: 0 nothing missed, harmed or told wrongly · 1 something harmed or told wrongly · 2 wrong arguments, or a
+/// wrapper that cannot be tested · 3 a hang was missed · 70 an internal error, or the machine refuses something.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang wrapper -- ./run-agent.sh 'fix the tests'
@@ -148,10 +149,19 @@ impl Wrapper {
         let cells = &fitting.cells;
         if self.format == crate::report::Format::Human {
             for (terminal, rehearsal) in &fitting.rehearsals {
-                let whose =
-                    if rehearsal.inherits { "its own stdin".to_owned() } else { rehearsal.stdin.name().to_owned() };
+                let whose = match rehearsal.stdin {
+                    _ if rehearsal.inherits => "the wrapper's own",
+                    Terminal::Null => "/dev/null",
+                    Terminal::Tty => "a terminal of the wrapper's",
+                    Terminal::Pipe => "a pipe of the wrapper's, which stays open",
+                    _ => "a pipe of the wrapper's, which it closes",
+                };
                 let (on, call) = (terminal.name(), rehearsal.call.describe());
                 writeln!(out, "on {on}: starts {call}; the agent's stdin is {whose}")?;
+                if rehearsal.stdin == Terminal::Pipe && !rehearsal.inherits && !rehearsal.call.is_spoken_to() {
+                    let remedy = "close it, or start the agent with </dev/null";
+                    writeln!(out, "    S1: a release that reads its stdin to the end never begins there: {remedy}")?;
+                }
                 if let Some(waited) = &rehearsal.waits {
                     let became = &waited.became;
                     writeln!(out, "    S1: the agent waits for the end of that stdin before anything else; {became}")?;

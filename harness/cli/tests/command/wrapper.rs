@@ -309,7 +309,7 @@ fn a_stdin_that_stays_open_is_s1_in_rehearsal_and_the_rest_goes_on() {
     // what is left as it is, is not printed, and the last line sums up
     assert!(!said.contains("untouched benign"), "{said}");
     let last = said.lines().last().unwrap_or_default();
-    assert!(last.starts_with("1 of 1 hang ended; healthy runs tried up to "), "{last}");
+    assert!(last.starts_with("1 of 1 hang ended; no healthy run of up to "), "{last}");
     assert_eq!(out.status.code(), Some(0));
     let open = rehang(&filters, "exec opencode run go");
     let said = String::from_utf8_lossy(&open.stdout).into_owned();
@@ -317,6 +317,26 @@ fn a_stdin_that_stays_open_is_s1_in_rehearsal_and_the_rest_goes_on() {
     assert_eq!(open.status.code(), Some(3));
     let all = rehang(&["benign/no-time-at-all", "--all", "--terminal", "null"], "exec opencode run go");
     assert!(String::from_utf8_lossy(&all.stdout).contains("untouched benign/no-time-at-all"));
+}
+
+#[test]
+fn a_pipe_of_the_wrappers_own_is_told_as_open_or_closed() {
+    let header = |wrapper: &str| {
+        let out = rehang(&["benign/no-time-at-all", "--terminal", "null"], wrapper);
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(
+            said.starts_with("on null: starts claude, claude -p; "),
+            "{said}{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        said.lines().take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let open = header("d=$(mktemp -d); mkfifo $d/in; exec 3<>$d/in; claude -p go <$d/in; c=$?; rm -r $d; exit $c");
+    assert!(open[0].ends_with("the agent's stdin is a pipe of the wrapper's, which stays open"), "{open:?}");
+    assert!(open[1].contains("S1: a release that reads its stdin to the end never begins there"), "{open:?}");
+    let closed = header(": | claude -p go");
+    assert!(closed[0].ends_with("the agent's stdin is a pipe of the wrapper's, which it closes"), "{closed:?}");
+    assert!(!closed[1].contains("S1"), "{closed:?}");
 }
 
 /// Runs the mutants of a good wrapper with these names; all, and the good one, without any.

@@ -44,6 +44,8 @@ pub enum Said {
         /// What its stdout is, in the same words.
         stdout: String,
     },
+    /// It is about to end, and its stdin is a pipe or a socket whose other end somebody still holds open.
+    StdinOpen,
     /// It ends with this code.
     Ended(u8),
     /// One of its children was ended by a signal.

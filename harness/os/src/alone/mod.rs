@@ -86,6 +86,7 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
         let file = std::fs::read_link("/proc/self/fd/0").unwrap_or_default().to_string_lossy().into_owned();
         journal.write(Said::Began { pid: std::process::id(), argv: argv.to_vec(), stdin, file, stdout });
     }
+    let stdin = os.kind(STDIN);
     os.runs_alone(speed, journal);
     let is_agent = AgentKind::of_program(program_name(&played)).is_some_and(|kind| kind.has_model);
     let wakes = is_agent.then(|| eventfd(0, EventfdFlags::CLOEXEC).ok()).flatten().map(descriptor::lifted);
@@ -95,12 +96,25 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
             Next::Wait(next) => wait(&mut os, &next, speed, wakes.as_ref()),
             Next::Exit(code) => {
                 if let Some(journal) = &os.journal {
+                    if is_open(stdin) {
+                        journal.write(Said::StdinOpen);
+                    }
                     journal.write(Said::Ended(code));
                 }
                 leave(code)
             }
         }
     }
+}
+
+/// Whether the stdin of this process, of that kind, has another end that is open.
+fn is_open(kind: FdKind) -> bool {
+    let stdin = rustix::stdio::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN | PollFlags::RDHUP)];
+    let over = PollFlags::HUP | PollFlags::RDHUP | PollFlags::ERR | PollFlags::NVAL;
+    matches!(kind, FdKind::Pipe | FdKind::Socket)
+        && poll(&mut polled, Some(&Timespec::default())).is_ok()
+        && !polled[0].revents().intersects(over)
 }
 
 fn word(kind: FdKind) -> &'static str {

@@ -38,7 +38,7 @@ pub fn write(folder: &Path) -> io::Result<Progress> {
                 facts.push(fact);
             }
             Said::Ended(_) => progress.ended += 1,
-            Said::Killed { .. } | Said::Signals { .. } | Said::Wrote | Said::What(_) => {}
+            Said::Killed { .. } | Said::Signals { .. } | Said::Wrote | Said::StdinOpen | Said::What(_) => {}
         }
     }
     let work = folder.join("work").canonicalize()?;

@@ -43,14 +43,20 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let because = "/proc/locks names both, and the holder waits for an answer of the one that waits for the lock";
         return finding.because(because).ends(end_it(view, holder));
     }
-    if goes_on(&why) || naps.is_some() {
-        let text = match naps {
-            Some(way) if !goes_on(&why) => {
-                format!("{text}; {} has {}: {}", view.name(holder), way.words(), why.sentence)
-            }
-            _ => format!("{text}: {}", why.sentence),
-        };
-        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends("the end of what the holder does");
+    let ends = "the end of what the holder does";
+    if goes_on(&why) {
+        let text = format!("{text}: {}", why.sentence);
+        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends(ends);
+    }
+    if let Some(way) = naps {
+        let text = format!("{text}; {} has {}: {}", view.name(holder), way.words(), why.sentence);
+        // it may only tick while it waits for the one that waits for its lock: a build tool does, twice a second
+        if asks(view, holder, pid) || view.after.descends(pid, holder) {
+            let finding = Finding::hung(pid, Signature::FileLock, Mechanism::R2, text).rank(rank::CLOCK).ends(ends);
+            let because = "/proc/locks names both; the one that waits is below the holder or is asked by it";
+            return finding.because(because).after(view.age_ms(process), ways::LONG_MS);
+        }
+        return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends(ends);
     }
     let copies = copies(view, process, fd, holder);
     let ends = match copies.as_slice() {

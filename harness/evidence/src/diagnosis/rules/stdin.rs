@@ -131,13 +131,13 @@ fn is_mute(view: &View<'_>, writer: Pid) -> bool {
 /// Programs that read their standard input to its end, or ask there: with their output in the same hands they are still no
 /// servers.
 #[rustfmt::skip]
-const READERS: [&str; 68] = [
+const READERS: [&str; 73] = [
     "cat", "grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "mawk", "head", "tail", "sort", "uniq", "wc",
     "tr", "cut", "tee", "xargs", "jq", "yq", "bc", "dc", "patch", "ssh", "scp", "sftp", "sudo", "su", "passwd",
     "bash", "sh", "dash", "zsh", "ksh", "fish", "git", "gh", "npm", "npx", "yarn", "pnpm", "psql", "mysql",
     "sqlite3", "openssl", "gpg", "unzip", "rm", "cp", "mv", "apt", "apt-get", "dpkg", "terraform", "base64",
     "sha256sum", "md5sum", "more", "pip", "pip3", "twine", "pdb", "poetry", "conda", "gem", "composer", "cargo",
-    "keytool",
+    "keytool", "ed", "ex", "ftp", "tftp", "telnet",
 ];
 
 /// Whether a process waits on its standard input for requests by design: its name says so, or both its streams lead to one
@@ -160,8 +160,13 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
     };
     let by_shell = view
         .process(process.ppid)
-        .is_some_and(|parent| !hosts.contains(&parent.pid) && COMMON.contains(&kind::program(parent)));
+        .is_some_and(|parent| !hosts.contains(&parent.pid) && is_for_commands(kind::program(parent)));
     !(programs.into_iter().flatten().any(|name| READERS.contains(&name)) || is_code || by_shell || asks_itself(process))
+}
+
+/// Programs that run commands, on the input that they were given themselves, and no servers: shells, git (an editor, a hook), make.
+fn is_for_commands(program: &str) -> bool {
+    COMMON.contains(&program) || ["git", "make", "gmake"].contains(&program)
 }
 
 /// Whether it is a command of a package manager's own, such as `npm init`, and not a program that one runs.
