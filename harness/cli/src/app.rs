@@ -18,7 +18,7 @@ use std::process::ExitCode;
 ///
 /// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected · 4 not
 /// deterministic · 5 rehang itself left something behind · 70 internal error; where several hold, the highest. If
-/// nobody reads the output to its end, the exit code is the same.
+/// the reader of the output stops early (`| head`), the exit code is the same.
 #[derive(Parser)]
 #[command(name = "rehang", version, arg_required_else_help = true)]
 #[command(after_help = "Examples:

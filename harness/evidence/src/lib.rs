@@ -27,5 +27,7 @@ pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, diagno
 pub use heard::{ACP, APP_SERVER, Heard};
 pub use look::{Glance, Look, Subject, look, look_together, watch};
 pub use named::{AgentNameError, AgentNames};
-pub use read::{CONTROL_ENV, Options, SnapshotError, TracedProcess, TracedThread, VirtualTime, agents, find, take};
+pub use read::{
+    CONTROL_ENV, Options, SnapshotError, TracedProcess, TracedThread, VirtualTime, agents, find, is_of_kernel, take,
+};
 pub use report::Report;

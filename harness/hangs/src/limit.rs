@@ -63,4 +63,4 @@ pub(crate) const ABOVE_TOOLS: &str = "above the bash tools' own limits";
 /// The same, where the agent may end its tool.
 pub(crate) const AGENT_MAY_GO_ON: &str = "above the bash tools' own limits: the agent may end its tool and go on";
 /// Why a state of an agent has the time of a model.
-pub(crate) const AS_A_MODEL: &str = "as long as a silent model has";
+pub(crate) const AS_A_MODEL: &str = "the same limit as for a silent model";

@@ -29,7 +29,7 @@ use std::time::Duration;
 /// without a fault, then once with each fault that fits what the agent did. Both run in virtual time, so a silence is not
 /// timed out: it is proved to have no end, or a day passes.
 ///
-/// The client grants each permission (allow once), but where a fault says otherwise. Without --model the agent has your own
+/// The client grants each permission (allow once), unless a fault says otherwise. Without --model the agent has your own
 /// home, environment and files, so that it may act for real.
 ///
 /// The agent has loopback alone. If it needs a model, --model serves a scripted one, or start one of your own from the same

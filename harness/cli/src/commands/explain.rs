@@ -273,8 +273,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_not_another_s_letter() {
-        assert!(explained("W").contains("told wrongly") && !explained("W").contains("harmed"));
-        assert!(explained("s").starts_with("s: stopped"), "{}", explained("s"));
+        assert!(explained("W").contains("told something false") && !explained("W").contains("harmed"));
+        assert!(explained("s").starts_with("s, stopped"), "{}", explained("s"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rehang_runner::rows::PARTS_MAX;
 use rehang_runner::select::{SelectError, Selected, Selection};
 use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Order, OrderError, Stage, Terminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which cells.
 #[derive(Debug, Clone, Default, Args)]
@@ -153,6 +153,10 @@ impl Select {
     fn nothing(&self, near: Option<&str>, files: usize, scenarios: usize) -> String {
         let filters = self.filter.iter().map(|word| format!(" '{word}'"));
         let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();
+        let file = self.filter.iter().map(|word| format!("{word}.toml")).find(|file| Path::new(file).is_file());
+        if let Some(file) = file {
+            return format!("no cell matches{words}; did you mean the file `{file}`?");
+        }
         let own = match self.scenarios.is_empty() {
             true => "; of a scenario file of your own, say `--scenarios FILE`",
             false => "",

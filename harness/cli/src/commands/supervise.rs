@@ -16,13 +16,13 @@ use std::time::Duration;
 
 /// Run a command for real under a strategy: what hangs is ended, with its evidence kept.
 ///
-/// The default, `guard`, harms none of the healthy runs that look hung: a silent build is left alone for hours. While there is
-/// no output it looks at the processes: a command that waits for a pipe that nobody writes is ended after a minute. What a
-/// finished command leaves on its pipe is ended half a minute later.
+/// The default, `guard`, inspects the processes while there is no output. It ends what cannot go on, after 30 seconds to 65
+/// minutes, depending on the cause (`rehang explain guard`), and leaves a silent build alone. A process that a finished
+/// command left on its output is ended half a minute later.
 ///
-/// Exit codes: the command's own where it ended by itself or was taken as over (128 + N for a signal) · 123 a hang was
-/// ended · 124 the wall clock ended it · 125 rehang could not · 126 the command cannot be run · 127 there is no such
-/// command · 2 usage.
+/// Exit codes: the command's own where it ended by itself or was finished but for a process that held its output (128 + N for
+/// a signal) · 123 a hang was ended · 124 the time of --wall was over · 125 rehang could not supervise it, or could not write
+/// its output · 126 the command cannot be run · 127 there is no such command · 2 wrong arguments.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang supervise -- claude -p 'fix the tests'

@@ -112,7 +112,7 @@ pub struct Upstream {
     /// Scenario files and folders; by default the folder `scenarios/upstream` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
-    /// Name the cells, and runs none.
+    /// Only list the cells.
     #[arg(long)]
     pub list: bool,
 }

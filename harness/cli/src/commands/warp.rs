@@ -50,7 +50,7 @@ pub struct Warp {
     /// End the command after this real time; without it, it may take as long as it takes. The exit code is 122 then.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub within: Option<Span>,
-    /// Let threads that do nothing but wake up now and then sleep this long: what they are there for comes so much later.
+    /// Let threads that do nothing but wake up now and then sleep this long: their work is delayed by that much.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub skip_tickers: Option<Span>,
     /// Look N times at each process as `rehang why` does, at growing intervals up to `--until`, and report the false looks: a

@@ -464,7 +464,7 @@ fn a_lock_and_its_holder() {
     let look = || Look::of(vec![waiter.clone()]).beside(has(sleeps.clone(), 5, Mode::Both, file()));
     look().both(|s| s.locks = vec![lock(20, false), lock(11, true)]).says(expect![[r#"
         Waiting lock-wait - (Likely): git (11) waits for the lock on /repo/.git/index.lock, which editor (20) holds; editor (20) has a timer of its own (at most 1m30s): editor (20) sleeps (1m30s)
-        ends: the end of what the holder does
+        ends: the end of what editor (20) does
           git (11) → editor (20), which sleeps for a time: lock /repo/.git/index.lock
           editor (20) → somebody who uses it: signal
           editor (20) is Alive: sleeps for a time

@@ -67,7 +67,8 @@ pub fn own(view: &View<'_>, process: &Process) -> Vec<Way> {
     let waits = view.waits(process);
     let mut ways: Vec<Way> = timer(process, &waits).into_iter().collect();
     if process.may_have_timers {
-        ways.push(Way::new("a POSIX timer of its own", None));
+        let whether = if process.fds_read { "" } else { ", if it has one: that may not be read" };
+        ways.push(Way::new(format!("a POSIX timer of its own{whether}"), None));
     }
     // a shell has an alarm while it reads with a limit, not while it waits for a child
     let is_shell = SHELLS.contains(&kind::program(process)) && waits.iter().any(|wait| matches!(wait.on, On::Child(_)));

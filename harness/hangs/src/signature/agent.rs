@@ -59,7 +59,7 @@ pub(super) const NO_CONNECTION: Facts = Facts {
     agent: Limits::likely(
         Model,
         "the agent has nothing under way, and says nothing",
-        "as long as a silent model has: it waits for nobody in sight",
+        "the same limit as for a silent model: it waits for nobody in sight",
     ),
     below: Limits::likely(Model, "an agent below the agent has nothing under way, and says nothing", AS_A_MODEL),
     draft: |_| {

@@ -17,7 +17,7 @@ states! {
     CONNECTING: "connecting", Peer, "waiting",
         "a peer has not accepted the connection; the kernel gives up after about 2 minutes", [X6];
     DAEMON: "daemon", Peer, "waiting",
-        "it has asked a daemon over a Unix socket, and that daemon works or waits for something that will come";
+        "it has asked another process of this machine over a socket, and that works or waits for something that will come";
     DATAGRAM: "datagram", Peer, "waiting",
         "it waits for a datagram, such as a name server's answer; the kernel does not show for how long";
     DEBUGGER: "debugger", Person, "waiting",

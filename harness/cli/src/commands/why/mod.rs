@@ -150,6 +150,9 @@ impl Why {
             Target::Pid(_) => None,
         });
         let mut pids = self.numbers().collect::<Vec<Pid>>();
+        if let Some(pid) = pids.iter().find(|pid| rehang_evidence::is_of_kernel(**pid)) {
+            return Err(CommandError::Usage(format!("{pid} is a thread of the kernel, not a program")));
+        }
         for name in called.chain(&self.name) {
             let found = rehang_evidence::find(name).map_err(usage)?;
             if found.is_empty() {
@@ -277,8 +280,9 @@ impl Why {
             writeln!(out, "  ends with  {}", diagnosis.ends)?;
         }
         let sure = diagnosis.sure_in_words();
-        let because = if diagnosis.because.is_empty() { String::new() } else { format!(": {}", diagnosis.because) };
-        writeln!(out, "  {sure}{because}")?;
+        if !diagnosis.because.is_empty() {
+            writeln!(out, "  {sure}: {}", diagnosis.because)?;
+        }
         if let Some(left) = diagnosis.hung_in_ms.map(duration) {
             writeln!(out, "  counts as hung if it lasts for another {left}; `rehang supervise` acts then or later")?;
         }

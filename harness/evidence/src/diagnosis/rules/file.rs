@@ -43,7 +43,7 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let because = "/proc/locks names both, and the holder waits for an answer of the one that waits for the lock";
         return finding.because(because).ends(end_it(view, holder));
     }
-    let ends = "the end of what the holder does";
+    let ends = format!("the end of what {} does", view.name(holder));
     if goes_on(&why) {
         let text = format!("{text}: {}", why.sentence);
         return Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends(ends);
@@ -288,7 +288,7 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     if let Some(way) = naps {
         let text = format!("{text}; {other} has {}", way.words());
         return Some(
-            Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends("the end of what the holder does"),
+            Finding::waiting(pid, Signature::LockWait, rank::CLOCK, text).ends(format!("the end of what {other} does")),
         );
     }
     let finding = Finding::hung(pid, Signature::SqliteLock, Mechanism::R1, text);

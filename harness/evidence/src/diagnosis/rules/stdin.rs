@@ -158,10 +158,28 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
         Some(arg) => ["-c", "-e", "-"].contains(&arg.as_str()),
         None => kind::is_interpreter(kind::program(process)),
     };
-    let by_shell = view
-        .process(process.ppid)
-        .is_some_and(|parent| !hosts.contains(&parent.pid) && is_for_commands(kind::program(parent)));
-    !(programs.into_iter().flatten().any(|name| READERS.contains(&name)) || is_code || by_shell || asks_itself(process))
+    let by_shell = view.process(process.ppid).is_some_and(|parent| {
+        let is_runners = view.process(parent.ppid).is_some_and(runs_packages);
+        !hosts.contains(&parent.pid) && is_for_commands(kind::program(parent)) && !is_runners
+    });
+    // below an agent that serves, and has no turn that is known to be open, no command is known to be under way either
+    let is_idle = |host: &Pid| {
+        let is_open = view.after.agents.iter().any(|agent| agent.pid == *host && agent.turn == "open");
+        !is_open && view.agent(*host).is_some() && view.process(*host).is_some_and(kind::serves)
+    };
+    let is_command = by_shell && !hosts.iter().any(is_idle);
+    let reads = programs.into_iter().flatten().any(|name| READERS.contains(&name));
+    !(reads || is_code || is_command || asks_itself(process))
+}
+
+/// Whether it runs a program of a package, as tool servers are started: `npx`, `npm exec`, `uvx`.
+fn runs_packages(process: &Process) -> bool {
+    const RUNNERS: [&str; 5] = ["npx", "npx-cli", "bunx", "uvx", "pnpx"];
+    const MANAGERS: [&str; 5] = ["npm", "npm-cli", "pnpm", "yarn", "bun"];
+    // npm writes its arguments into its title, as one
+    let words: Vec<&str> = process.args.iter().flat_map(|arg| arg.split_whitespace()).take(3).map(kind::stem).collect();
+    let execs = |pair: &[&str]| MANAGERS.contains(&pair[0]) && ["exec", "x", "dlx"].contains(&pair[1]);
+    words.iter().take(2).any(|word| RUNNERS.contains(word)) || words.windows(2).any(execs)
 }
 
 /// Programs that run commands, on the input that they were given themselves, and no servers: shells, git (an editor, a hook), make.

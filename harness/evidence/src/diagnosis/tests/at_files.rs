@@ -32,7 +32,7 @@ fn a_holder_that_asks_the_one_that_waits_for_its_lock_closes_a_circle() {
     let asks = || reads(socket(process(20, 1, "page"), 8, 81), 8);
     expect![[r#"
         it waits for nothing else: Hung mutual-wait C6 (Likely): git (11) waits for the lock on /f, which page (20) holds; page (20) waits for git (11) itself: they wait for each other | kill 20 | /proc/locks names both, and the holder waits for an answer of the one that waits for the lock
-        it has a timer: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which page (20) holds; page (20) has a timer of its own (at most 5s): page (20) reads descriptor 8 to its end, but git (11), which outlived the command that started it, holds it open | the end of what the holder does
+        it has a timer: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which page (20) holds; page (20) has a timer of its own (at most 5s): page (20) reads descriptor 8 to its end, but git (11), which outlived the command that started it, holds it open | the end of what page (20) does | /proc/locks names both; the one that waits is below the holder or is asked by it
         it asks somebody else: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which page (20) holds | page (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: page (20) waits, and what for cannot be seen
     "#]].assert_eq(&all_answers(vec![
         ("it waits for nothing else", look(asks())),
@@ -56,18 +56,18 @@ fn the_holder_of_a_lock_is_who_the_kernel_names() {
         look
     };
     expect![[r#"
-        by number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a wait for another file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a wait of another process: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        by file, where no wait is listed: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a holder of the same file with another number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a wait is no hold: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what the holder does
-        a descriptor that may not be read: Waiting lock-wait - (Likely): git (11) waits for the lock on descriptor 3, which a (20) holds; a (20) has a timer of its own (at most 1m30s): a (20) sleeps (1m30s) | the end of what the holder does
+        by number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what b (21) does
+        a wait for another file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what b (21) does
+        a wait of another process: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what b (21) does
+        by file, where no wait is listed: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what b (21) does
+        a holder of the same file with another number: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what b (21) does
+        a wait is no hold: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which b (21) holds; b (21) has a timer of its own (at most 1m30s): b (21) sleeps (1m30s) | the end of what b (21) does
+        a descriptor that may not be read: Waiting lock-wait - (Likely): git (11) waits for the lock on descriptor 3, which a (20) holds; a (20) has a timer of its own (at most 1m30s): a (20) sleeps (1m30s) | the end of what a (20) does
         and no wait listed: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on descriptor 3, which nobody in sight holds | the holder lets it go | flock has no time limit
         itself: Hung file-lock R2 (Certain, closed in): git (11) waits for the lock on /f, which it holds itself by another descriptor | kill 11 | /proc/locks names it as holder and as waiter
         nobody: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which nobody in sight holds | the holder lets it go | flock has no time limit
-        one that is gone, and another has it open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds; open (31) has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
-        of an open file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds; open (31) has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what the holder does
+        one that is gone, and another has it open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds; open (31) has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what open (31) does
+        of an open file: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which open (31) holds; open (31) has a timer of its own (at most 1m30s): open (31) sleeps (1m30s) | the end of what open (31) does
         one that is gone, and nobody has it open: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which nobody in sight holds | the holder lets it go | flock has no time limit
     "#]].assert_eq(&all_answers(vec![
         ("by number", all(&[lock(2, 20, false, 9), lock(1, 21, false, 9), lock(1, 11, true, 7)])),
@@ -103,17 +103,17 @@ fn a_lock_is_explained_by_what_its_holder_does() {
         it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
         one below it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
         one below that works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
-        one beside it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
+        one beside it works: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what holder (20) does
         one below it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds while it works | the holder's work
-        one beside it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        one below it came and ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
-        a child decides where it idles: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): sleep (21) sleeps (5ms) | the end of what the holder does
-        the first of equal children: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): one (21) sleeps (5ms) | the end of what the holder does
-        the strongest child: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): holder (22) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | the end of what the holder does
-        no child decides where it sleeps: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what the holder does
+        one beside it came: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what holder (20) does
+        one below it came and ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what holder (20) does
+        a child decides where it idles: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): sleep (21) sleeps (5ms) | the end of what holder (20) does
+        the first of equal children: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): one (21) sleeps (5ms) | the end of what holder (20) does
+        the strongest child: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 5s): holder (22) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | the end of what holder (20) does
+        no child decides where it sleeps: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): holder (20) sleeps (1m30s) | the end of what holder (20) does
         it is hung: Waiting file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
         it is hung, and the waiter woke up: Waiting file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word
-        it waits for a device: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds: holder (20) waits for a disk or a network file system | the end of what the holder does
+        it waits for a device: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds: holder (20) waits for a disk or a network file system | the end of what holder (20) does
         it waits for a lock itself: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits for the lock on /g, which nobody in sight holds
         it may not be read: Unknown file-lock R2 (Guess): git (11) waits for the lock on /f, which holder (20) holds; what that does may not be read | holder (20) lets it go or ends: kill 20
         it waits for the waiter: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which make (10) holds | make (10) lets it go or ends: kill 10 | /proc/locks names both; the holder: make (10) waits for git (11), which lives
@@ -261,11 +261,11 @@ fn a_lock_is_inherited_with_its_open_file() {
         look
     };
     expect![[r#"
-        a child has the file open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
-        a child, and a lock of the process alone: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
+        a child has the file open: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what holder (20) does
+        a child, and a lock of the process alone: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what holder (20) does
         a stranger has the file open: Waiting file-lock R2 (Likely, hung in 1h4m): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits, and what for cannot be seen
-        a child that waits for the same lock: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
-        who took it has ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which sleep (21) holds; sleep (21) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what the holder does
+        a child that waits for the same lock: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which holder (20) holds; holder (20) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what holder (20) does
+        who took it has ended: Waiting lock-wait - (Likely): git (11) waits for the lock on /f, which sleep (21) holds; sleep (21) has a timer of its own (at most 1m30s): sleep (21) sleeps (1m30s) | the end of what sleep (21) does
     "#]].assert_eq(&all_answers(vec![
         ("a child has the file open", look("FLOCK", vec![open(21, 20)])),
         ("a child, and a lock of the process alone", look("POSIX", vec![open(21, 20)])),

@@ -351,6 +351,44 @@ fn who_started_it_tells_what_an_open_standard_input_means() {
     ]));
 }
 
+/// A tool server behind a shell looks like a command that asks: who started the shell, and what the agent does, tell.
+#[test]
+fn a_tool_server_behind_a_shell() {
+    let look = |agent: &[&str], runner: &[&str], name: &str| {
+        let agent = started(pipe(pipe(process(11, 1, agent[0]), 8, Mode::Write, 70), 9, Mode::Read, 71), agent);
+        let agent = watches(has(agent, 6, Mode::Both, Object::Socket { inode: 80 }), &[6, 9], TimeLimit::Never);
+        let runner = started(awaits(process(12, 11, runner[0])), runner);
+        let shell = started(awaits(process(13, 12, "sh")), &["sh", "-c", "node index.js"]);
+        let streams = pipe(pipe(process(14, 13, name), 0, Mode::Read, 70), 1, Mode::Write, 71);
+        let server = reads(started(streams, &[name, "index.js"]), 0);
+        Look::of(vec![agent, runner, shell, server]).socket(listening(80, "127.0.0.1:4096"))
+    };
+    let found = |look: Look| {
+        let found = look.diagnosis();
+        let of = if found.pid == 14 { "server" } else { "agent" };
+        format!(
+            "{of} {:?} {}{}",
+            found.verdict,
+            found.signature,
+            if found.may_be_hung() { ", may be hung" } else { "" }
+        )
+    };
+    let (runs, serves) = (["opencode", "run", "go"], ["opencode", "serve"]);
+    let (bash, npm) = (["bash", "-c", "x"], ["npm exec x"]);
+    expect![[r#"
+        a command of a run: server Hung stdin-open, may be hung
+        a package of a run: server Waiting helper
+        below an agent that serves: agent Waiting serves
+        one that reads to the end, there: server Hung stdin-open, may be hung
+    "#]]
+    .assert_eq(&rows([
+        ("a command of a run", found(look(&runs, &bash, "node"))),
+        ("a package of a run", found(look(&runs, &npm, "node"))),
+        ("below an agent that serves", found(look(&serves, &bash, "node"))),
+        ("one that reads to the end, there", found(look(&serves, &bash, "cat"))),
+    ]));
+}
+
 #[test]
 fn a_tool_server_and_its_agent_that_wait_for_each_other_never_go_on() {
     let server = |name: &str, limit| {
