@@ -55,7 +55,7 @@ pub struct Record {
     #[arg(long, value_name = "NAME@SECONDS", value_parser = sent)]
     pub signal: Option<SentSignal>,
     /// Record screens at known moments: the words after the releases are moments (`streaming`, …), all by default. The
-    /// releases run in virtual time on a terminal, and each file is DIR/AGENT@VERSION-SIZE.ndjson; moments that it has
+    /// releases run on the wall clock on a terminal, and each file is DIR/AGENT@VERSION-SIZE.ndjson; moments that it has
     /// already are replaced.
     #[arg(long, conflicts_with_all = ["terminal", "signal"])]
     pub screen: bool,

@@ -1,29 +1,30 @@
 //! `rehang-lab record --screen`: what a release's terminal shows at moments whose truth is known.
 //!
-//! The release runs in virtual time on a terminal of a given size. All that it writes there is kept with its instant, and
-//! the screen of a moment is made again from what came until then.
+//! The release runs in its sandbox, on the wall clock, on a terminal of a given size. All that it writes there is kept with
+//! its instant, and the screen of a moment is made again from what came until then. `rehang why` looks at it as a user would.
 //!
 //! Invariant: a moment that the scripted model and the process table did not see is not recorded, and the reason is told.
 
 use rehang_agents::{Call, Installed, Recipe, Wish};
-use rehang_live::{LiveError, Report, ScreenKind, ScreenSize, Via, Virtual};
-use rehang_oracle::{By, Oracle, Said};
+use rehang_evidence::{Limits, Look, Options, SnapshotError, report::State};
+use rehang_live::{LiveError, LookAt, Report, ScreenKind, ScreenSize, Via};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::{Form, Terminal};
-use rehang_screens::{Moment, Osc, Proc, Recording, Response, Seen, WhySays, label, mask_line, mask_sentence};
-use serde_json::Value;
+use rehang_screens::{
+    Moment, OSC_OF_HOOKS, Osc, Proc, Recording, Response, Seen, WhySays, label, mask_line, mask_sentence,
+};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vt100::{Callbacks, Parser, Screen};
 
-/// The generator of random numbers, so that a release chooses the same words in each run.
-const SEED: u64 = 1;
-/// The most real time that a run may take.
-const WITHIN: Duration = Duration::from_secs(420);
-/// How long a run goes on after its moment.
-const AFTER: Duration = Duration::from_millis(100);
-/// How long is looked for tries of a request that fails.
-const TRIES: Duration = Duration::from_secs(16);
+/// How long is waited for the next try of a request that fails.
+const NEXT_TRY: Duration = Duration::from_secs(12);
+/// The time between two looks.
+const BETWEEN: Duration = Duration::from_millis(1_500);
+/// How long `rehang why` looks, and how long a connection must be silent to count as such, if nothing else is said.
+const WINDOW: Duration = Duration::from_secs(1);
+const SILENT_MS: u64 = 60_000;
 /// Since when changes of the title count, before the moment.
 const TITLES_MS: u64 = 5_000;
 /// Numbers of operating system commands that say nothing of the agent's state: titles (kept apart), colours, links, the
@@ -49,44 +50,71 @@ pub fn record(moment: Moment, recipe: &Recipe, installed: &Installed, screen: Sc
         signal: None,
         counts_left: false,
     };
-    let play = |at: Duration, more: Duration| {
-        let settings = Virtual { until: at + more, within: WITHIN, skip_tickers: None, seed: Some(SEED), looks: None };
-        rehang_live::run_on_screen(&cell, &settings, screen, Oracle::ending_at(&[at]))
-    };
-    let mut at = moment.at();
-    let mut tries_again = false;
-    if moment.is_between_tries() {
-        let (report, _) = play(Duration::from_secs(1), TRIES).map_err(failed)?;
-        at = between_tries(&report).ok_or("the release does not try again")?;
-        tries_again = true;
-    }
-    let (report, looks) = play(at, AFTER).map_err(failed)?;
-    let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
-    let ended = report.virtual_time.as_ref().map_or(0.0, |time| time.seconds);
-    if report.exit.is_some() || ended < at.as_secs_f64() {
+    let (is_asked, after) = moment.at();
+    let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+    let at = if is_asked { LookAt::Request(after) } else { LookAt::Start(after) };
+    let mut looks: Vec<(Result<WhySays, SnapshotError>, Instant)> = Vec::new();
+    let mut over = Instant::now();
+    let report = rehang_live::run_on_screen(&cell, screen, at, &mut |pid| {
+        looks.push((why(pid), Instant::now()));
+        std::thread::sleep(if moment.is_between_tries() { NEXT_TRY } else { BETWEEN });
+        if !moment.is_between_tries() {
+            looks.push((why(pid), Instant::now()));
+        }
+        over = Instant::now();
+    });
+    let report = report.map_err(failed)?;
+    let end_ms = report.startup_ms.unwrap_or(0) + report.ms;
+    if looks.is_empty() || report.exit.is_some() {
         let last = report.problems.join("; ");
-        return Err(format!("it was over after {ended:.1} s ({:?}): {last}", report.outcome));
+        return Err(format!("it was over after {end_ms} ms ({:?}): {last}", report.outcome));
     }
-    let seen = Seen { tries_again, ..seen(&report, moment.is_prompted(), at_ms) };
-    let label = label(&scenario, &seen);
-    if label != moment.label() || !moment.is_reached(&seen) {
-        let problems = report.problems.join("; ");
-        return Err(format!("not reached: {} ({seen:?}) {problems}", label.words()));
+    let mut recordings = Vec::new();
+    for (why, then) in looks {
+        let since = over.saturating_duration_since(then);
+        let at_ms = end_ms.saturating_sub(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+        let tried = events(&report).any(|(ms, event)| ms > at_ms && event["request"]["path"].is_string());
+        let tries_again = moment.is_between_tries() && tried;
+        let seen = Seen { tries_again, ..seen(&report, moment.is_prompted(), at_ms) };
+        let label = label(&scenario, &seen);
+        let shown = shown(moment, label, &report, at_ms, seen, screen.size);
+        if label != moment.label() || !moment.is_reached(&seen) {
+            let (problems, screen) = (report.problems.join("; "), shown.screen.join(" / "));
+            return Err(format!("not reached: {} ({seen:?}) {problems} {screen}", label.words()));
+        }
+        if shown.screen.iter().all(|line| line.trim().is_empty()) {
+            return Err("its screen is empty".to_owned());
+        }
+        let why = why.map_err(|error| error.to_string())?;
+        recordings.push(Recording { why, processes: processes(&report), ..shown });
     }
-    let said: Vec<&Said> = looks.said().iter().filter(|said| said.by == By::Why).collect();
-    // the supervisor and the sandbox's first process come before it
-    let agent = said.iter().find(|said| !said.program.starts_with("rehang")).ok_or("nobody looked at it")?;
-    let why = WhySays {
-        verdict: serde_json::to_value(agent.verdict)
-            .ok()
-            .and_then(|v| v.as_str().map(str::to_owned))
-            .unwrap_or_default(),
-        sure: agent.sure.to_owned(),
-        signature: agent.signature.to_string(),
-        sentence: mask_sentence(&agent.sentence),
-        hung_in_ms: agent.hung_in_ms,
-    };
-    Ok(Recording { why, processes: processes(&report), ..shown(moment, label, &report, at_ms, seen, screen.size) })
+    let first = recordings.remove(0);
+    Ok(match recordings.first() {
+        Some(second) => first.with(&recipe.agent, second),
+        None => first,
+    })
+}
+
+/// What `rehang why` says of a process.
+fn why(pid: i32) -> Result<WhySays, SnapshotError> {
+    let limits = Limits { silent_ms: SILENT_MS };
+    let options = Options { ask: true, ..Options::default() };
+    let look = rehang_evidence::look(&[pid], &options, &limits, WINDOW)?;
+    Ok(says(&look))
+}
+
+/// The answer, without what changes from run to run.
+fn says(look: &Look) -> WhySays {
+    let diagnosis = &look.diagnosis;
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    WhySays {
+        state: word(json!(State::of(diagnosis))),
+        verdict: word(json!(diagnosis.verdict)),
+        sure: diagnosis.sure_in_words().to_owned(),
+        signature: diagnosis.signature.to_string(),
+        sentence: mask_sentence(&diagnosis.sentence),
+        hung_in_ms: diagnosis.hung_in_ms,
+    }
 }
 
 fn failed(error: LiveError) -> String {
@@ -103,8 +131,22 @@ fn on_a_terminal(recipe: &Recipe, moment: Moment) -> Recipe {
     }
     let args = |args: &[&str]| Wish { args: args.iter().map(|arg| (*arg).to_owned()).collect(), ..Wish::default() };
     match recipe.agent.as_str() {
-        // its other way to allow everything shows a dialog in a fresh home
-        "claude" => recipe.allow = args(&["--permission-mode", "default", "--allowedTools", "Bash"]),
+        "claude" => {
+            // its other way to allow everything shows a dialog in a fresh home
+            recipe.allow = args(&["--permission-mode", "default", "--allowedTools", "Bash"]);
+            let hooks =
+                json!({ "hooks": hooks(&["SessionStart", "UserPromptSubmit", "PreToolUse", "Notification", "Stop"]) });
+            let hooks = ["--settings".to_owned(), escaped(&hooks)];
+            recipe.allow.args.extend(hooks.clone());
+            recipe.ask.args.extend(hooks);
+        }
+        "gemini" => {
+            let hooks = hooks(&["SessionStart", "BeforeAgent", "BeforeTool", "Notification", "AfterAgent"]);
+            let server = recipe.server.iter_mut().flat_map(|server| server.files.values_mut());
+            for text in recipe.files.values_mut().chain(server) {
+                *text = text.replacen("{{", &format!(r#"{{{{"hooks":{},"#, escaped(&hooks)), 1);
+            }
+        }
         "codex" => {
             recipe.ask = args(&["--ask-for-approval", "on-request", "--sandbox", "read-only"]);
             if let Some(bash) = recipe.tools.get_mut(&Call::Bash).filter(|_| moment == Moment::Permission) {
@@ -123,18 +165,26 @@ fn on_a_terminal(recipe: &Recipe, moment: Moment) -> Recipe {
     recipe
 }
 
+/// Hooks that tell the agent's own terminal their names, in an operating system command.
+fn hooks(names: &[&str]) -> Value {
+    let of = |name: &&str| {
+        // a process of the agent that has no terminal is left alone
+        let command =
+            format!("exec 9>/proc/$PPID/fd/1 && test -t 9 && printf '\\033]{OSC_OF_HOOKS};{name}\\007' >&9; true");
+        ((*name).to_owned(), json!([{ "hooks": [{ "type": "command", "command": command }] }]))
+    };
+    Value::Object(names.iter().map(of).collect())
+}
+
+/// JSON as a text of a recipe.
+fn escaped(value: &Value) -> String {
+    value.to_string().replace('{', "{{").replace('}', "}}")
+}
+
 /// An event of the scripted model: the response that is asked for, or how a response goes on.
 fn events(report: &Report) -> impl Iterator<Item = (u64, Value)> + '_ {
     let lines = report.lines.iter().filter(|line| line.via == Via::Model);
     lines.filter_map(|line| Some((line.ms, serde_json::from_str(&line.text).ok()?)))
-}
-
-/// The instant in the middle of the longest wait between two tries, the first one left out if there are several.
-fn between_tries(report: &Report) -> Option<Duration> {
-    let tries: Vec<u64> = events(report).filter(|(_, e)| e["request"]["path"].is_string()).map(|(ms, _)| ms).collect();
-    let waits = tries.windows(2).map(|pair| (pair[1] - pair[0], pair[0]));
-    let (wait, from) = waits.max_by_key(|(wait, _)| *wait)?;
-    (wait >= 100).then(|| Duration::from_millis(from + wait / 2))
 }
 
 /// What the scripted model and the process table saw until this instant.
@@ -266,12 +316,14 @@ fn shown(
         alternate,
         processes: Vec::new(),
         why: WhySays {
+            state: String::new(),
             verdict: String::new(),
             sure: String::new(),
             signature: String::new(),
             sentence: String::new(),
             hung_in_ms: None,
         },
+        again: BTreeMap::new(),
     }
 }
 
@@ -322,7 +374,6 @@ mod tests {
         let expected =
             [Response::None, Response::Silent, Response::Open(3), Response::Failed, Response::Silent, Response::Left];
         assert_eq!(all, expected);
-        assert_eq!(between_tries(&report), Some(Duration::from_millis(1_025)));
         assert_eq!((seen(&report, true, 40).requests, seen(&report, true, 3_000).requests), (1, 2));
     }
 

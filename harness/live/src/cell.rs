@@ -4,11 +4,11 @@
 
 use crate::plan;
 use crate::report::Report;
-use crate::spec::{Answer, Cell, CellSpec, LiveError};
+use crate::spec::{Answer, Cell, CellSpec, LiveError, LookAt};
 use crate::supervisor::END_SIGNAL;
 use crate::terminal::ScreenKind;
 use rehang_agents::{Form, Recipe};
-use rehang_oracle::{Looks, Oracle};
+use rehang_oracle::Oracle;
 use rehang_processes::memory;
 use rehang_scenario::{
     Fault, ModelDoes, Scenario, Terminal,
@@ -197,22 +197,26 @@ pub fn run_virtually(cell: &Cell<'_>, settings: &Virtual) -> Result<Report, Live
     Ok(report.in_virtual_time(&ending, settings.until, tally))
 }
 
-/// As [`run_virtually`], on this terminal. [`Report::lines`] has what was written there, byte for byte
-/// ([`Via::Screen`](crate::Via)). Then, what `oracle` says of each process when it looks.
+/// As [`run`], on this terminal, up to a look: at its instant `look` is called with the agent's process, as this machine
+/// numbers it, and the cell ends when it returns. [`Report::lines`] has what was written there, byte for byte
+/// ([`Via::Screen`](crate::Via)).
 ///
 /// # Errors
-/// As those of [`run_virtually`].
+/// Why it could not be run.
 pub fn run_on_screen(
     cell: &Cell<'_>,
-    settings: &Virtual,
     screen: ScreenKind,
-    mut oracle: Oracle,
-) -> Result<(Report, Looks), LiveError> {
-    let mut order = CellSpec { is_virtual: true, screen: Some(screen), ..plan::order(cell)? };
+    at: LookAt,
+    look: &mut dyn FnMut(i32),
+) -> Result<Report, LiveError> {
+    let mut order = CellSpec { look: Some(at), screen: Some(screen), ..plan::order(cell)? };
     order.sandbox.size = screen.size;
-    let (report, ending) = play_virtually(&order, cell, settings, Some(&mut oracle))?;
-    let looks = oracle.judge(&ending);
-    Ok((report.in_virtual_time(&ending, settings.until, None), looks))
+    let mut on = |moment| {
+        if let Moment::Hangs(pid) = moment {
+            look(pid);
+        }
+    };
+    play(order, cell, &mut on)
 }
 
 fn play_virtually(
@@ -270,7 +274,7 @@ const SAID_BYTES: u64 = 2_000;
 enum Moment {
     /// The agent runs.
     Started,
-    /// It hangs; this process is kept until the call returns.
+    /// It hangs, or its instant has come; this process is kept until the call returns.
     Hangs(i32),
 }
 

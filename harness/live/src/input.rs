@@ -30,6 +30,8 @@ pub enum Input {
     Stops(&'static str),
     /// What the routes of the server answered.
     Routes(RouteAnswers),
+    /// Those outside have looked at it.
+    Seen,
     /// What a client could not do.
     Problem(String),
 }

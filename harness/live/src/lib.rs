@@ -31,5 +31,5 @@ pub use plan::order;
 /// The virtual time that a cell has if nothing else is said.
 pub use rehang_warp::HORIZON;
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
-pub use spec::{Cell, CellSpec, LiveError, MODEL_PORT, SentSignal};
+pub use spec::{Cell, CellSpec, LiveError, LookAt, MODEL_PORT, SentSignal};
 pub use terminal::{ScreenKind, ScreenSize};

@@ -228,6 +228,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
         fakes: cell.fakes.clone(),
         looked_at: false,
+        look: None,
         supervised: cell.supervised.is_some(),
         asks_routes: false,
         signal: cell.signal,

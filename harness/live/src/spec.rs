@@ -56,6 +56,21 @@ pub struct SentSignal {
     pub after_ms: u64,
 }
 
+/// When an agent is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LookAt {
+    /// So many milliseconds after the start.
+    Start(u64),
+    /// So many milliseconds after the first main model request; if there is none, [`LookAt::UNASKED`] after the start.
+    Request(u64),
+}
+
+impl LookAt {
+    /// When an agent is looked at that was to ask its model and has not.
+    pub const UNASKED: Duration = Duration::from_secs(150);
+}
+
 /// Why a cell could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
@@ -108,6 +123,8 @@ pub struct CellSpec {
     pub signal: Option<SentSignal>,
     /// Its commands that go on are looked for some time after its end.
     pub counts_left: bool,
+    /// When the agent's processes are looked at from outside; the cell ends when stdin ends, and is not judged.
+    pub look: Option<LookAt>,
     /// It runs in virtual time: nothing is judged by the clock, and a signal says that nothing more happens.
     pub is_virtual: bool,
     /// Its terminal is this one, and what is written there is kept byte for byte.
@@ -120,7 +137,7 @@ pub struct CellSpec {
 pub enum Answer {
     /// The agent runs.
     Started,
-    /// It hangs: its process, as this machine numbers it. It is kept until stdin ends.
+    /// It hangs, or is to be looked at: its process, as this machine numbers it. It is kept until stdin ends.
     Hangs(i32),
     /// What came of it.
     Report(Box<Report>),

@@ -129,11 +129,13 @@ async fn watch(
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut is_looking = false;
+    let mut look = order.look;
     let says = loop {
         // in virtual time nothing is looked at without need: the looks themselves would keep the run alive
         let looks = !order.is_virtual || settled.is_some() || (watch.exited.is_some() && order.counts_left);
         let act = next_act(&host, &process_faults, signal, &watch).filter(|_| !looks);
         let later = tokio::time::Instant::from_std(act.unwrap_or_else(Instant::now));
+        let look_at = tokio::time::Instant::from_std(look.map_or_else(Instant::now, |at| watch.look_at(at)));
         tokio::select! {
             biased;
             Some(()) = received(&mut ended) => break Decision::Ended,
@@ -177,12 +179,23 @@ async fn watch(
                 Input::Stops(act) => stopped = Some(act),
                 Input::Problem(text) => problems.push(text),
                 Input::Routes(answers) => routes = Some(answers),
+                Input::Seen => break Decision::Ended,
             },
             () = tokio::time::sleep_until(later), if act.is_some() => {
                 if let Some(look) = Look::take(init) {
                     watch.look(Instant::now(), look);
                 }
                 acts(&mut host, &mut process_faults, &mut signal, &mut watch);
+            }
+            () = tokio::time::sleep_until(look_at), if look.is_some() => {
+                look = None;
+                let Some(agent) = Look::take(init).as_ref().and_then(Look::agent) else { break Decision::Ended };
+                let _ = say(&Answer::Hangs(agent));
+                let tell = tell.clone();
+                tokio::task::spawn_blocking(move || {
+                    let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+                    let _ = tell.blocking_send(Input::Seen);
+                });
             }
             // beside this loop, which answers what the agent may be waiting for
             _ = every.tick(), if looks && !is_looking => {

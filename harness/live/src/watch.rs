@@ -11,7 +11,7 @@ use crate::pending::{Owed, Pending};
 use crate::processes::{Command, Look};
 use crate::record::{Lines, Record};
 use crate::report::{Exit, Via};
-use crate::spec::CellSpec;
+use crate::spec::{CellSpec, LookAt};
 use rehang_agents::Means;
 use rehang_model_server::{Event, Happened, Kind, Ledger, Problem, State};
 use rehang_scenario::Terminal;
@@ -144,6 +144,15 @@ impl Watch {
     /// From the start to the first main request, in milliseconds.
     pub fn startup_ms(&self) -> Option<u64> {
         self.first_main.map(|first| ms(first - self.began))
+    }
+
+    /// When the agent is to be looked at, as far as that is known.
+    pub fn look_at(&self, look: LookAt) -> Instant {
+        match (look, self.first_main) {
+            (LookAt::Start(ms), _) => self.began + Duration::from_millis(ms),
+            (LookAt::Request(ms), Some(first)) => first + Duration::from_millis(ms),
+            (LookAt::Request(_), None) => self.began + LookAt::UNASKED,
+        }
     }
 
     /// The last material progress.
@@ -349,6 +358,9 @@ impl Watch {
         }
         if order.is_virtual {
             return if self.repeats() { Decision::Repeats(self.beyond) } else { Decision::Wait };
+        }
+        if order.look.is_some() {
+            return Decision::Wait;
         }
         let up = match self.first_main {
             Some(first) => now >= first + self.deadline,

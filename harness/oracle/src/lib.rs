@@ -103,15 +103,7 @@ impl Oracle {
             let part = f64::from(n) / f64::from(count.saturating_sub(1).max(1));
             Duration::from_millis((first * (last / first).powf(part) * 1000.0) as u64)
         };
-        Oracle::at((0..count).map(instant).collect())
-    }
-
-    /// Looks that end at these instants, in their order; each begins a second before.
-    pub fn ending_at(instants: &[Duration]) -> Oracle {
-        Oracle::at(instants.iter().map(|at| at.saturating_sub(WINDOW)).collect())
-    }
-
-    fn at(instants: Vec<Duration>) -> Oracle {
+        let instants: Vec<Duration> = (0..count).map(instant).collect();
         let boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         Oracle {
             instants: instants.into_iter(),
@@ -266,11 +258,6 @@ impl Looks {
     /// How the run ended, with its looks.
     pub fn with<'a>(&'a self, ending: &'a Ending) -> impl Serialize + 'a {
         Report { ending, looks: &self.said }
-    }
-
-    /// What was said, in the order of the looks.
-    pub fn said(&self) -> &[Said] {
-        &self.said
     }
 
     /// How many there were, and how many were false.

@@ -15,5 +15,5 @@ mod score;
 pub use detectors::{Detector, Says};
 pub use label::{Label, Response, Seen, label};
 pub use moment::Moment;
-pub use recording::{Osc, Proc, ReadError, Recording, Recordings, WhySays, mask_line, mask_sentence};
+pub use recording::{OSC_OF_HOOKS, Osc, Proc, ReadError, Recording, Recordings, WhySays, mask_line, mask_sentence};
 pub use score::{Score, page_tables};

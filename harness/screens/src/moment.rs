@@ -1,4 +1,4 @@
-//! The moments: each a scenario, and an instant of virtual time at which it is looked at.
+//! The moments: each a scenario, and an instant at which it is looked at.
 //!
 //! Invariant: at its instant a moment is either reached, by what the scripted model and the process table saw, or it is not
 //! recorded.
@@ -130,19 +130,18 @@ impl Moment {
         !matches!(self, M::Started | M::Typing)
     }
 
-    /// Whether it lies between two tries of a request, whose instants differ from release to release.
+    /// Whether it lies between two tries of a request.
     pub fn is_between_tries(self) -> bool {
         matches!(self, M::Retrying429 | M::RetryingReset)
     }
 
-    /// When it is looked at, in virtual time from the start.
-    pub fn at(self) -> Duration {
+    /// When it is looked at: so long after the model was first asked, or, if it is not, after the start.
+    pub fn at(self) -> (bool, Duration) {
         // what somebody has typed is there for longer than any detector waits
-        let seconds = match self {
-            M::Typing | M::Interrupted | M::StuckStream => 6,
-            _ => 4,
-        };
-        Duration::from_secs(seconds)
+        match self {
+            M::Started | M::McpStarts | M::Typing | M::Interrupted => (false, Duration::from_secs(60)),
+            _ => (true, Duration::from_millis(3_500)),
+        }
     }
 
     /// Whether this is what is to be seen at it, beside the label.
@@ -173,7 +172,7 @@ impl Moment {
         let what = match self {
             M::Started => "turns = [{ say = \"Hello.\" }]".to_owned(),
             M::Typing => {
-                format!("turns = [{{ say = \"Hello.\" }}]\npeople = [{}]", types("2s", "Explain this folder"))
+                format!("turns = [{{ say = \"Hello.\" }}]\npeople = [{}]", types("50s", "Explain this folder"))
             }
             M::McpStarts => "turns = [{ say = \"Hello.\" }]\n\
                 tool-server = { over = \"stdio\", fault = { at = \"initialize\", does = \"mute\" } }"
@@ -196,7 +195,7 @@ impl Moment {
             M::FinishedAsking => "turns = [{ say = \"I can go on with the tests. Shall I do that?\" }]".to_owned(),
             M::Interrupted => {
                 let people: Vec<String> =
-                    (0..escapes).map(|n| types(&format!("{}ms", 2_000 + n * 300), "\\u001b")).collect();
+                    (0..escapes).map(|n| types(&format!("{}ms", 50_000 + n * 1_000), "\\u001b")).collect();
                 let fault = model("{ say = \"Hello.\" }", "does = { pause = \"1h\" }");
                 format!("{fault}\npeople = [{}]", people.join(", "))
             }

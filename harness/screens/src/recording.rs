@@ -2,11 +2,16 @@
 //!
 //! Invariant: a file has one release on one size, a moment a line; a line that is not right is an error with its number.
 
+use crate::detectors::{Detector, Says, differences};
 use crate::label::{Label, Seen};
 use crate::moment::Moment;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// The number of the operating system command in which a hook tells its terminal its name, in a recording; no program has it.
+pub const OSC_OF_HOOKS: u32 = 6_999;
 
 /// A release at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +21,7 @@ pub struct Recording {
     pub moment: Moment,
     /// What the agent is doing, by the scenario.
     pub label: Label,
-    /// When, in virtual milliseconds from the start.
+    /// When, in milliseconds from the start.
     pub at_ms: u64,
     /// What the scripted model and the process table saw until then.
     pub seen: Seen,
@@ -45,6 +50,17 @@ pub struct Recording {
     pub processes: Vec<Proc>,
     /// What `rehang why` says of the agent.
     pub why: WhySays,
+    /// What detectors said at the second look, some seconds later in the same run, that they did not say at the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub again: BTreeMap<Detector, Says>,
+}
+
+impl Recording {
+    /// This look at a moment, with what detectors say otherwise of a second one.
+    #[must_use]
+    pub fn with(self, agent: &str, second: &Recording) -> Recording {
+        Recording { again: differences(agent, &self, second), ..self }
+    }
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -87,6 +103,8 @@ pub struct Proc {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WhySays {
+    /// Who is to act next: `working`, `waits-for-person`, `waits-for-peer`, `cannot-go-on`, `unknown`.
+    pub state: String,
     /// The first word: `hung`, `waiting`, `working`, `ended`, `unknown`.
     pub verdict: String,
     /// How sure that is, in words.

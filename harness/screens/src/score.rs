@@ -5,7 +5,7 @@
 use crate::detectors::{Detector, Says};
 use crate::label::Label;
 use crate::moment::Moment;
-use crate::recording::{Recording, Recordings};
+use crate::recording::{OSC_OF_HOOKS, Recording, Recordings};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -79,15 +79,24 @@ pub fn page_tables(all: &[Recordings]) -> String {
 
 /// Each detector's counts, and what it says, by what is true.
 fn scored(page: &mut String, all: &[Recordings]) {
-    page.push_str("\n## How often each is right\n\n| detector | moments | right | false idle | false working |");
+    page.push_str(
+        "\n## How often each is right\n\n| detector | moments | right | false idle | false working | \
+         otherwise at the second look |",
+    );
     for label in Label::ALL {
         let _ = write!(page, " {} |", label.words());
     }
-    let _ = writeln!(page, "\n|---|---|---|---|---|{}", "---|".repeat(Label::ALL.len()));
+    let _ = writeln!(page, "\n|---|---|---|---|---|---|{}", "---|".repeat(Label::ALL.len()));
     for detector in Detector::ALL {
+        // most second looks were taken before there were hooks in this table
+        let again = match detector {
+            Detector::Hooks => "–".to_owned(),
+            _ => moments(all).filter(|(_, recording)| recording.again.contains_key(&detector)).count().to_string(),
+        };
         let score = Score::of(detector, moments(all));
         let (n, right, name) = (score.all(), score.right(), detector.name());
-        let _ = write!(page, "| {name} | {n} | {right} | {} | {} |", score.false_idle(), score.false_working());
+        let (idle, working) = (score.false_idle(), score.false_working());
+        let _ = write!(page, "| {name} | {n} | {right} | {idle} | {working} | {again} |");
         for label in Label::ALL {
             let said =
                 Says::ALL.into_iter().map(|says| (says, score.count(label, says))).filter(|(_, count)| *count > 0);
@@ -101,7 +110,35 @@ fn scored(page: &mut String, all: &[Recordings]) {
         }
         page.push('\n');
     }
-    wrong(page, all);
+    by_release(page, all);
+    let is_wrong = |detector: Detector, agent: &str, recording: &Recording| {
+        let says = detector.says(agent, recording);
+        (!is_right(recording.label, says)).then(|| says.words().to_owned())
+    };
+    by_moment(page, "Where each is wrong", all, is_wrong);
+    let differs = |detector: Detector, agent: &str, recording: &Recording| {
+        let (first, second) = (detector.says(agent, recording), recording.again.get(&detector)?);
+        Some(format!("{}, then {}", first.words(), second.words()))
+    };
+    by_moment(page, "What each says otherwise at the second look", all, differs);
+}
+
+/// How often each detector is right on each release.
+fn by_release(page: &mut String, all: &[Recordings]) {
+    page.push_str("\n## How often each is right, by release\n\n| release | terminal | moments |");
+    for detector in Detector::ALL {
+        let _ = write!(page, " {} |", detector.name());
+    }
+    let _ = writeln!(page, "\n|---|---|---|{}", "---|".repeat(Detector::ALL.len()));
+    for of in all {
+        let (columns, rows) = of.size;
+        let _ = write!(page, "| {} {} | {columns} × {rows} | {} |", of.agent, of.version, of.moments.len());
+        for detector in Detector::ALL {
+            let score = Score::of(detector, of.moments.iter().map(|recording| (of.agent.as_str(), recording)));
+            let _ = write!(page, " {} |", score.right());
+        }
+        page.push('\n');
+    }
 }
 
 /// What the newest release of each agent says of itself at each moment: its title, and its program status if it says one.
@@ -137,7 +174,9 @@ fn said(page: &mut String, plain: &[Recordings], status: &[Recordings]) {
 fn own_words(recording: &Recording) -> String {
     let status = recording.osc.iter().filter(|osc| osc.number == 7501 && osc.text.starts_with("state="));
     let title = Some(&recording.title).filter(|title| !title.is_empty()).into_iter().cloned();
-    let words = title.chain(status.map(|osc| osc.text.clone())).map(|text| format!("`{}`", text.replace('|', "/")));
+    let hook = recording.osc.iter().filter(|osc| osc.number == OSC_OF_HOOKS).map(|osc| format!("hook {}", osc.text));
+    let words = title.chain(status.map(|osc| osc.text.clone())).chain(hook);
+    let words = words.map(|text| format!("`{}`", text.replace('|', "/")));
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -163,9 +202,14 @@ fn recorded(page: &mut String, all: &[Recordings]) {
     }
 }
 
-/// What each detector says wrongly, by moment.
-fn wrong(page: &mut String, all: &[Recordings]) {
-    page.push_str("\n## Where each is wrong\n\n| moment | truth |");
+/// What is to be told of each detector, by moment: the agents of which it is told, each with how many of its recordings.
+fn by_moment(
+    page: &mut String,
+    heading: &str,
+    all: &[Recordings],
+    tell: impl Fn(Detector, &str, &Recording) -> Option<String>,
+) {
+    let _ = write!(page, "\n## {heading}\n\n| moment | truth |");
     for detector in Detector::ALL {
         let _ = write!(page, " {} |", detector.name());
     }
@@ -173,19 +217,17 @@ fn wrong(page: &mut String, all: &[Recordings]) {
     for moment in Moment::ALL {
         let _ = write!(page, "| {} | {} |", moment.name(), moment.label().words());
         for detector in Detector::ALL {
-            // by what it says: the agents, each with how many of its recordings
-            let mut said: BTreeMap<Says, BTreeMap<&str, usize>> = BTreeMap::new();
+            let mut told: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
             for (agent, recording) in moments(all).filter(|(_, recording)| recording.moment == moment) {
-                let says = detector.says(agent, recording);
-                if !is_right(recording.label, says) {
-                    *said.entry(says).or_default().entry(agent).or_default() += 1;
+                if let Some(text) = tell(detector, agent, recording) {
+                    *told.entry(text).or_default().entry(agent).or_default() += 1;
                 }
             }
-            let of = |(says, agents): (Says, BTreeMap<&str, usize>)| {
+            let of = |(text, agents): (String, BTreeMap<&str, usize>)| {
                 let agents: Vec<String> = agents.iter().map(|(agent, count)| format!("{agent} {count}")).collect();
-                format!("{}: {}", says.words(), agents.join(", "))
+                format!("{text}: {}", agents.join(", "))
             };
-            let cell: Vec<String> = said.into_iter().map(of).collect();
+            let cell: Vec<String> = told.into_iter().map(of).collect();
             let _ = write!(page, " {} |", if cell.is_empty() { "–".to_owned() } else { cell.join("; ") });
         }
         page.push('\n');

@@ -168,6 +168,13 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether what a process wrote within the window is no more than what its threads wake each other with: 8 bytes each
+    /// (eventfd(2)).
+    pub fn only_wakes(&self, pid: Pid) -> bool {
+        let io = self.io(pid);
+        io.written_bytes <= io.writes.saturating_mul(8)
+    }
+
     /// Page faults within the window.
     pub fn faults(&self, pid: Pid) -> u64 {
         let faults = |snapshot: &Snapshot| snapshot.process(pid).map_or(0, |process| process.faults);

@@ -15,9 +15,12 @@ mod why;
 
 use crate::recording::Recording;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a detector says that an agent is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Says {
     /// It works.
     Working,
@@ -48,7 +51,8 @@ impl Says {
 }
 
 /// A detector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Detector {
     /// ccmanager (npm).
     Ccmanager,
@@ -62,17 +66,20 @@ pub enum Detector {
     Why,
     /// The agent's own title and program status.
     Said,
+    /// The agent's own hooks.
+    Hooks,
 }
 
 impl Detector {
     /// All, in the order of the tables.
-    pub const ALL: [Detector; 6] = [
+    pub const ALL: [Detector; 7] = [
         Detector::Ccmanager,
         Detector::Agentapi,
         Detector::ClaudeSquad,
         Detector::Herdr,
         Detector::Why,
         Detector::Said,
+        Detector::Hooks,
     ];
 
     /// Its name and the version of its rules.
@@ -84,6 +91,7 @@ impl Detector {
             Detector::Herdr => "herdr 0.8.0",
             Detector::Why => "`rehang why`",
             Detector::Said => "title, OSC 7501",
+            Detector::Hooks => "hooks",
         }
     }
 
@@ -96,8 +104,15 @@ impl Detector {
             Detector::Herdr => herdr::says(agent, recording),
             Detector::Why => why::says(recording),
             Detector::Said => said::says(agent, recording),
+            Detector::Hooks => said::by_hooks(recording),
         }
     }
+}
+
+/// What detectors say of the first look at a moment and not of the second one.
+pub(crate) fn differences(agent: &str, first: &Recording, second: &Recording) -> BTreeMap<Detector, Says> {
+    let says = Detector::ALL.into_iter().map(|detector| (detector, detector.says(agent, second)));
+    says.filter(|(detector, says)| detector.says(agent, first) != *says).collect()
 }
 
 /// Whether a text matches a pattern of this crate.

@@ -3,7 +3,7 @@
 //! tells which agents say it at all.
 
 use super::{Says, matches};
-use crate::recording::Recording;
+use crate::recording::{OSC_OF_HOOKS, Recording};
 
 pub(super) fn says(agent: &str, recording: &Recording) -> Says {
     let status = recording.osc.iter().find(|osc| osc.number == 7501);
@@ -27,6 +27,18 @@ pub(super) fn says(agent: &str, recording: &Recording) -> Says {
         "gemini" if title.starts_with('◇') => Says::Idle,
         "gemini" if title.starts_with('✦') => Says::Working,
         "gemini" if title.starts_with('✋') => Says::Asking,
+        _ => Says::Nothing,
+    }
+}
+
+/// The last hook that ran, of those that Claude Code and Gemini CLI were given: the start and the end of a turn, a tool, and
+/// what they call a notification.
+pub(super) fn by_hooks(recording: &Recording) -> Says {
+    let last = recording.osc.iter().find(|osc| osc.number == OSC_OF_HOOKS);
+    match last.map(|osc| osc.text.as_str()) {
+        Some("UserPromptSubmit" | "PreToolUse" | "BeforeAgent" | "BeforeTool") => Says::Working,
+        Some("Notification") => Says::Asking,
+        Some("SessionStart" | "Stop" | "AfterAgent") => Says::Idle,
         _ => Says::Nothing,
     }
 }

@@ -312,6 +312,7 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
     } else {
         format!("which has not answered for {}", duration(traffic.since_sent_ms.min(traffic.since_received_ms)))
     };
+    let is_kept = began && agent && socket.unsent == 0 && super::terminal::is_at_rest(view, process);
     if quiet_ms < view.limits.silent_ms {
         let what = if agent && tool.is_none() { "the model" } else { &answer };
         let timer = if agent { String::new() } else { also_a_timer(view, process) };
@@ -320,6 +321,7 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
         let because =
             format!("it counts as silent after {limit} without a byte; a keep-alive line starts that time again");
         let finding = Finding::waiting(pid, Signature::PeerWait, rank::FRESH, text).because(because).ends("an answer");
+        let finding = if is_kept { finding.rank(rank::LOOP - 1) } else { finding };
         return Some(finding.lasted(quiet_ms));
     }
     let (signature, mechanism, who) = match tool {
@@ -350,8 +352,9 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).lasted(quiet_ms);
     // outside of a run that should end, a connection that was answered may be kept for what its peer has to say one day
-    if began && socket.unsent == 0 && !view.is_of_a_run(pid) {
-        return Some(Finding { verdict: Verdict::Waiting, ..finding }.rank(rank::SILENT));
+    if is_kept || (began && socket.unsent == 0 && !view.is_of_a_run(pid)) {
+        let rank = if is_kept { rank::LOOP - 1 } else { rank::SILENT };
+        return Some(Finding { verdict: Verdict::Waiting, ..finding }.rank(rank));
     }
     let own = wait.map_or(0, |wait| own_limit(wait, quiet_ms));
     let told = told_limit(process).and_then(|ms| ms.checked_sub(view.age_ms(process)));

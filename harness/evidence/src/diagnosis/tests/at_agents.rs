@@ -497,3 +497,46 @@ fn a_call_of_a_tool_server_over_http_is_owed_by_that_server() {
         ("no call", claude(&[], 90_000)),
     ]));
 }
+
+/// An idle Codex 0.171.0 whose helper looks something up again and again, and an idle Claude Code whose connection is kept:
+/// neither draws. At work each draws several times a second.
+#[test]
+fn an_agent_that_draws_nothing_waits_for_a_person() {
+    let tui = |args: &[&str]| {
+        let what = Object::Tty { path: "/dev/pts/3".into(), index: Some(3) };
+        let process = socket(has(process(11, 10, "codex"), 0, Mode::Both, what), 7, 80);
+        started(watches(process, &[0, 7], TimeLimit::Never), &[&["codex"], args].concat())
+    };
+    let io = |reads, read_bytes, writes, written_bytes| Io { reads, read_bytes, writes, written_bytes };
+    let of = |args: &[&str], connection: Socket, io| moves(Look::of(vec![tui(args)]).socket(connection), 11, io);
+    let at = |io, quiet_ms| of(&[], connection(80, quiet_ms), io);
+    let (wakes, draws) = (io(2, 16, 4, 32), io(2, 16, 4, 33));
+    let (looks_up, works) = (io(216, 219_597, 2, 16), io(216, 219_597, 2, 17));
+    let unanswered = || {
+        let traffic =
+            Traffic { received_bytes: 0, since_received_ms: 9_000, since_sent_ms: 5_000, ..Traffic::default() };
+        Socket { traffic: Some(traffic), ..connection(80, 0) }
+    };
+    let unread = Look::of(vec![tui(&[])]).socket(connection(80, 5_000));
+    let helper = |of_tui| {
+        let helper = started(process(12, 11, "codex"), &["codex", "app-server"]);
+        moves(moves(Look::of(vec![tui(&[]), awaits(helper)]).socket(connection(80, 5_000)), 11, of_tui), 12, looks_up)
+    };
+    let tool = moves(Look::of(vec![tui(&[]), process(12, 11, "grep")]).socket(connection(80, 5_000)), 11, wakes);
+    let says = |look: Look| {
+        let diagnosis = look.diagnosis();
+        format!("{:?} {} {:?}", diagnosis.verdict, diagnosis.signature, diagnosis.hung_in_ms)
+    };
+    let person = "Waiting terminal-person None";
+    assert_eq!(says(at(wakes, 5_000)), person, "its connection is kept");
+    assert_eq!(says(at(wakes, 40 * 60_000)), person, "and is no hang, however long");
+    assert_eq!(says(at(draws, 5_000)), "Waiting peer-wait None");
+    assert_eq!(says(at(looks_up, 5_000)), person);
+    assert_eq!(says(at(works, 5_000)), "Working working None");
+    assert_eq!(says(of(&[], unanswered(), wakes)), "Waiting peer-wait None", "its model owes it an answer");
+    assert_eq!(says(of(&["exec"], connection(80, 5_000), looks_up)), "Working working None", "no person sits there");
+    assert_eq!(says(unread), "Waiting peer-wait None", "whether it draws may not be read");
+    assert_eq!(says(helper(wakes)), person);
+    assert_eq!(says(helper(draws)), "Working working None");
+    assert_eq!(says(moves(tool, 12, works)), "Working working None", "a command of it works");
+}
