@@ -733,6 +733,47 @@ fn all_that_people_have() -> Vec<Read> {
             "B1",
             "hung on stdin",
         ),
+        (
+            "a question with choices",
+            "making\nWhich shell? [bash/zsh/fish]".into(),
+            "plain",
+            "B1",
+            "hung on stdin",
+        ),
+        (
+            "a turn that was interrupted in a command",
+            format!(
+                "{rollout}\n{}",
+                r#"{"timestamp":"2026-11-20T12:40:00Z","type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}"#
+            ),
+            "codex",
+            "B5",
+            "hung on bash",
+        ),
+        (
+            "a result, and silence until a runner's limit",
+            format!(
+                "2026-11-20T12:00:00Z {init}\n2026-11-20T12:01:00Z {}\n2026-11-20T14:00:00Z ##[error]The action 'ask' has timed out after 120 minutes.\n",
+                result(r#""subtype":"success","is_error":false,"result":"x""#)
+            ),
+            "plain",
+            "H1",
+            "hung on nothing",
+        ),
+        (
+            "a request to the model at the end of opencode's own log",
+            "INFO  2026-11-20T12:00:00 +3ms service=llm providerID=x modelID=y sessionID=ses_1 agent=build stream\n".into(),
+            "plain",
+            "M1",
+            "hung on peer",
+        ),
+        (
+            "a job's clean-up",
+            "2026-11-20T12:00:00Z ##[group]Run make\n2026-11-20T12:09:00Z made\n2026-11-20T12:09:01Z Post job cleanup.\n".into(),
+            "plain",
+            "F8",
+            "completed",
+        ),
     ]
 }
 

@@ -21,6 +21,8 @@ pub enum Claim {
     Breaker,
     /// It exited with this code.
     Exited(i64),
+    /// Whoever ran it says that it failed, without a code.
+    Failed,
     /// It is an error.
     Error,
 }
@@ -55,6 +57,12 @@ pub fn of_printed(line: &str, logged: bool) -> Option<Claim> {
     let has = |all: &[&str]| all.iter().any(|words| low.contains(words));
     let counted = low.bytes().any(|b| b.is_ascii_digit());
     let kills = has(&["kill", "terminat", "abort", "restart", "sigterm", "stopping", "giving up"]);
+    if has(&RUNNER_STILL) {
+        return Some(Claim::Hung);
+    }
+    if has(&RUNNER_CLOCKS) || low == "timeout has been exceeded" {
+        return Some(Claim::WallClock);
+    }
     let stands_still = has(&STILL) && counted || has(&["stall detected", "hang detected"]);
     if stands_still && (kills || wrapper) || has(&["idle timeout", "inactivity timeout"]) && kills {
         return Some(Claim::Hung);
@@ -90,8 +98,15 @@ pub fn of_printed(line: &str, logged: bool) -> Option<Claim> {
     {
         return Some(Claim::Killed);
     }
-    if has(&STATS) || wrapper && has(&["completed successfully", "finished successfully"]) {
+    let whole = low.as_str();
+    if has(&STATS) || wrapper && has(&["completed successfully", "finished successfully"]) || OVER.contains(&whole) {
         return Some(Claim::Completed);
+    }
+    if whole == "finished: aborted" {
+        return Some(Claim::Killed);
+    }
+    if matches!(whole, "finished: failure" | "finished: unstable") {
+        return Some(Claim::Failed);
     }
     let again = has(&["retry", "reconnect", "warning"]);
     let error = ERRORS.iter().any(|words| low.starts_with(words)) || has(&ERRORS_WITHIN);
@@ -127,6 +142,21 @@ const CLOCKS: [&str; 10] = [
     "maximum execution time",
     "deadline exceeded",
 ];
+/// What the runners of CI services say of a job that printed nothing for too long: CircleCI, Travis CI.
+const RUNNER_STILL: [&str; 2] = ["too long with no output (exceeded", "no output has been received in the last"];
+/// What they say of a job that took too long: GitLab (twice), Jenkins' steps and its plugin, Azure Pipelines, Travis CI,
+/// Bitbucket.
+const RUNNER_CLOCKS: [&str; 7] = [
+    "job failed: execution took longer than",
+    "could not run to completion because the timeout was exceeded",
+    "cancelling nested steps due to timeout",
+    "build timed out (after",
+    "ran longer than the maximum time of",
+    "exceeded the maximum time limit for jobs",
+    "exceeded build time limit",
+];
+/// What they say of a job that went well, as a whole line: GitLab, Jenkins.
+const OVER: [&str; 2] = ["job succeeded", "finished: success"];
 const INTERRUPTS: [&str; 7] = [
     "keyboardinterrupt",
     "interrupted by user",
@@ -201,6 +231,26 @@ mod tests {
             ("[2026-04-02 17:21:43] [LOOP] Claude timed out after 30 minutes", Some(Claim::WallClock)),
             ("##[error]The job has exceeded the maximum execution time of 60 minutes.", Some(Claim::WallClock)),
             ("^C", Some(Claim::Interrupted)),
+            ("ERROR: Job failed: execution took longer than 2h30m0s seconds", Some(Claim::WallClock)),
+            (
+                "WARNING: step_script could not run to completion because the timeout was exceeded.",
+                Some(Claim::WallClock),
+            ),
+            ("ERROR: Job failed: exit code 3", Some(Claim::Exited(3))),
+            ("Build timed out (after 45 minutes). Marking the build as aborted.", Some(Claim::WallClock)),
+            ("Timeout has been exceeded", Some(Claim::WallClock)),
+            ("step 3: timeout has been exceeded, so it is left out", None),
+            ("the execution took longer than 3 s", None),
+            ("Finished: ABORTED", Some(Claim::Killed)),
+            ("Finished: FAILURE", Some(Claim::Failed)),
+            ("Finished: SUCCESS", Some(Claim::Completed)),
+            ("Job succeeded", Some(Claim::Completed)),
+            ("the job succeeded in part", None),
+            (
+                "##[error]The job running on agent A 3 ran longer than the maximum time of 75 minutes.",
+                Some(Claim::WallClock),
+            ),
+            ("Too long with no output (exceeded 20m0s): context deadline exceeded", Some(Claim::Hung)),
             ("You've hit your usage limit. Try again at 5 PM.", Some(Claim::Limit)),
             ("agent exited with code 143", Some(Claim::Killed)),
             ("agent exited with code 0", Some(Claim::Exited(0))),

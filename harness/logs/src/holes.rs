@@ -4,12 +4,16 @@
 //! Invariant: a run of at least [`HOLE_BYTES`] is skipped and counted, and ends a line; a shorter one is passed on. Memory is
 //! a few kilobytes.
 
+use crate::limits;
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
 /// The shortest run that is a hole. A choice: terminals get a few NUL bytes as padding.
 pub const HOLE_BYTES: usize = 16;
+
+/// What a long hole is compared with, piece by piece.
+static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Bytes that were skipped, and in how many holes.
 pub type Skipped = Rc<Cell<(u64, u64)>>;
@@ -19,6 +23,8 @@ pub struct Holes<R> {
     from: R,
     /// NUL bytes that were read last and not passed on: of a hole, at most [`HOLE_BYTES`].
     run: usize,
+    /// How long the run is so far, in bytes.
+    length: u64,
     /// The last byte that was passed on.
     last: u8,
     ready: Vec<u8>,
@@ -29,11 +35,12 @@ pub struct Holes<R> {
 impl<R: BufRead> Holes<R> {
     /// Reads `from`, and counts what is skipped.
     pub fn new(from: R, skipped: Skipped) -> Holes<R> {
-        Holes { from, run: 0, last: b'\n', ready: Vec::new(), given: 0, skipped }
+        Holes { from, run: 0, length: 0, last: b'\n', ready: Vec::new(), given: 0, skipped }
     }
 
     fn take(&mut self, byte: u8) {
         if byte == 0 {
+            self.length += 1;
             let (bytes, holes) = self.skipped.get();
             match self.run + 1 {
                 run if run < HOLE_BYTES => self.run = run,
@@ -52,6 +59,7 @@ impl<R: BufRead> Holes<R> {
 
     /// What comes next is no NUL byte.
     fn end_run(&mut self) {
+        self.length = 0;
         match std::mem::take(&mut self.run) {
             0 => {}
             HOLE_BYTES => {
@@ -89,7 +97,22 @@ impl<R: BufRead> Read for Holes<R> {
                 self.from.consume(n);
                 return Ok(n);
             }
-            let chunk = chunk[..chunk.len().min(4096)].to_vec();
+            if self.length > limits::NUL_BYTES {
+                let most = limits::NUL_BYTES >> 30;
+                let why = format!(
+                    "more than {most} GiB of NUL bytes are in one place: is it a device? `tr -d '\\0'` takes them out of a file"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+            let n = chunk.len().min(ZEROS.len());
+            if self.run == HOLE_BYTES && chunk[..n] == ZEROS[..n] {
+                let (bytes, holes) = self.skipped.get();
+                self.skipped.set((bytes + n as u64, holes));
+                self.length += n as u64;
+                self.from.consume(n);
+                continue;
+            }
+            let chunk = chunk[..n].to_vec();
             chunk.iter().for_each(|byte| self.take(*byte));
             self.from.consume(chunk.len());
         }
@@ -104,6 +127,13 @@ impl<R: BufRead> Read for Holes<R> {
 mod tests {
     use super::*;
     use std::io::BufReader;
+
+    #[test]
+    fn zeros_without_an_end_are_refused() {
+        let endless = BufReader::new(io::repeat(0));
+        let read = Holes::new(endless, Skipped::default()).read_to_end(&mut Vec::new());
+        assert_eq!(read.map_err(|error| error.kind()), Err(io::ErrorKind::InvalidData));
+    }
 
     #[test]
     fn a_hole_is_skipped_wherever_it_lies() {

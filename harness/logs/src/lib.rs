@@ -6,6 +6,7 @@
 //! Pure, except for the reader that comes in as an argument. Invariants: memory is bounded whatever the log; no output
 //! holds a secret that [`mask`] knows; no bytes whatever make it panic.
 
+pub mod choices;
 pub mod claims;
 pub mod commands;
 pub mod detect;
@@ -80,11 +81,11 @@ pub enum ImportError {
     Io(#[from] io::Error),
     /// Nothing is in it.
     #[error(
-        "nothing is in it; an agent that prints nothing may still read its stdin: see scenarios/stdin/open-pipe.toml"
+        "nothing is in it; an agent that prints nothing may still read its stdin: `rehang new FILE --agent codex` writes such a scenario"
     )]
     Empty,
     /// It is not text.
-    #[error("no log: it holds bytes that no text has; --format names one of {}", names())]
+    #[error("no log: it is not text; --format names one of {}", names())]
     NoText,
     /// It is compressed.
     #[error("no log: it is compressed; `{0} LOG | rehang import -` reads it")]
@@ -96,7 +97,7 @@ pub enum ImportError {
     Scenario,
     /// It is text, but not a log.
     #[error(
-        "nobody's log: {}no line of it has a time, an agent's event or an exit code, and it ends with no prompt; `--format plain` takes it for a program's output all the same",
+        "nobody's log: {}no line of it has a time, an agent's event or an exit code, and it does not end as only a prompt does; `--format plain` takes it for a program's output all the same",
         near.map(|near| format!("{near}; ")).unwrap_or_default()
     )]
     Nobodys {

@@ -4,6 +4,8 @@
 
 /// The longest line, or element of a JSON document, that is read; a longer one is skipped and counted.
 pub const RECORD_BYTES: usize = 4 << 20;
+/// The longest run of NUL bytes that is skipped as a hole: 1 GiB. A device of zeros never ends.
+pub const NUL_BYTES: u64 = 1 << 30;
 /// JSON values inside each other; deeper ones are not looked into.
 pub const NESTING: usize = 64;
 /// Sessions of an agent that are kept.

@@ -40,7 +40,7 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
     let root = story.root().unwrap_or_default();
     let mut found = Vec::new();
     for (id, session) in &story.sessions {
-        if story.root_of(id) != root || session.busy == Some(false) || story.ending.result.is_some() {
+        if story.root_of(id) != root || session.busy == Some(false) || story.ending.has_result() {
             continue;
         }
         for step in &session.steps {
@@ -70,7 +70,7 @@ pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
     let root = story.root().unwrap_or_default();
     for (id, session) in &story.sessions {
         let runs = session.steps.iter().any(|step| matches!(&step.what, What::Called(call) if call.told.is_none()));
-        let owed = session.model.filter(|_| story.root_of(id) == root && story.ending.result.is_none() && !runs);
+        let owed = session.model.filter(|_| story.root_of(id) == root && !story.ending.has_result() && !runs);
         if let Some(at) = owed.filter(|_| session.busy != Some(false)) {
             all.push(format!("the model's response{}{}", depth(story, id), since(story, "", at)));
         }

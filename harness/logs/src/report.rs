@@ -72,6 +72,14 @@ impl Took {
     }
 }
 
+/// How many events of a kind were taken, in words.
+pub fn counted(kind: &str, n: u64) -> String {
+    match kind.strip_prefix("line") {
+        Some(rest) if n != 1 => format!("{n} lines{rest}"),
+        _ => format!("{n} {kind}"),
+    }
+}
+
 fn count(counts: &mut BTreeMap<String, u64>, kind: &str) {
     if let Some(n) = counts.get_mut(kind) {
         *n += 1;

@@ -3,6 +3,7 @@
 //! Invariant: a claim is a line of the log, and is quoted. Only the latest lines are looked at, and of an agent with events
 //! only those that came after its last event.
 
+use crate::choices;
 use crate::claims::{Claim, is_kill, of_printed};
 use crate::note::Kind;
 use crate::story::Story;
@@ -27,7 +28,9 @@ const SHORT_LINES: usize = 20;
 pub fn stated(story: &Story) -> Option<Stated> {
     let after = story.heard();
     let short = story.output.before == 0 && story.output.latest().count() <= SHORT_LINES;
-    let latest = story.output.latest().filter(|line| line.order > after).take(LATEST);
+    let cleaned = teardown::cleanup(story).map_or(u64::MAX, |line| line.order);
+    let latest = story.output.latest().filter(|line| line.order > after && line.order < cleaned);
+    let latest = latest.filter(|line| !teardown::is_section(&line.text)).take(LATEST);
     let (mut cause, mut follows): (Option<Stated>, Option<Stated>) = (None, None);
     let mut places = 0;
     for line in latest {
@@ -56,7 +59,7 @@ pub fn stated(story: &Story) -> Option<Stated> {
             {
                 return Some(found);
             }
-            Claim::Killed | Claim::Exited(_) => follows = follows.or(Some(found)),
+            Claim::Killed | Claim::Exited(_) | Claim::Failed => follows = follows.or(Some(found)),
             Claim::Error if place == 0 && short && story.agent.kind == Kind::Program => {
                 follows = follows.or(Some(found));
             }
@@ -103,8 +106,9 @@ pub fn is_somebodys(story: &Story) -> bool {
     if story.ending.exit.is_some() {
         return true;
     }
-    if story.output.lines.iter().any(|line| prompt::prose(&line.text)) {
+    // npm prints what it runs as `> vite`
+    if story.output.lines.iter().any(|line| !line.text.starts_with("> ") && prompt::prose(&line.text)) {
         return false;
     }
-    stated(story).is_some() || prompt::at_end(&text).is_some_and(|prompt| prompt.certain)
+    stated(story).is_some() || choices::at_end(&text).is_some_and(|prompt| prompt.certain)
 }

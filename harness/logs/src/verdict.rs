@@ -13,7 +13,7 @@ pub enum Verdict {
     Completed,
     /// It ended without having done its work: an error, an exit code, or somebody's stop.
     Failed,
-    /// No terminal event is in it: killed, crashed or hung, the log cannot tell.
+    /// No final event is in it: killed, crashed or hung, the log cannot tell.
     EndedOpen,
     /// The log itself, a clock that goes on, a wrapper's line or the user says that it hung.
     Hung,

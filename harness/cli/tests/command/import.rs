@@ -115,6 +115,25 @@ fn a_draft_waits_for_what_the_log_says() {
     }
 }
 
+/// What a guess plays is not said to be played where nothing is.
+#[test]
+fn a_guess_is_called_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = written(folder.path(), "make.log", "10:00:00 making\n10:00:01 made a\n");
+    let (code, out, err) = rehang(&["import", &log]);
+    assert!(code == Some(0) && out.is_empty(), "{out}{err}");
+    for says in [
+        "taken        2 lines\n",
+        "the guess would be B5 never-ending-foreground",
+        "no scenario: the log gives no reason",
+    ] {
+        assert!(err.contains(says), "{says}: {err}");
+    }
+    assert!(!err.contains("played"), "{err}");
+    let (_, out, err) = rehang(&["import", &log, "--guess"]);
+    assert!(err.contains("it is played as B5") && out.contains("mechanism = \"B5\""), "{out}{err}");
+}
+
 #[test]
 fn text_that_is_nobodys_log_is_bad_input() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 66] = [
+const CALLS: [(&[&str], &str); 67] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
@@ -55,9 +55,10 @@ const CALLS: [(&[&str], &str); 66] = [
     (&["import"], "for example: rehang import agent.jsonl"),
     (&["import", "missing.jsonl"], "name the log, or `-` for stdin"),
     (&["import", "prose.txt"], "`--format plain` takes it"),
-    (&["import", "nothing.log"], "scenarios/stdin/open-pipe.toml"),
+    (&["import", "nothing.log"], "`rehang new FILE --agent codex`"),
+    (&["import", "prose.txt", "--turns", "0"], "give 1 or more"),
     (&["import", "bytes.log"], "--format names one of claude"),
-    (&["import", "dir"], "is a folder; name the log in it"),
+    (&["import", "dir"], "dir is a folder: name the log in it"),
     (&["import", "prose.txt", "--format", "cluade"], "did you mean `claude`?"),
     (&["import", "prose.txt", "--hung", "--completed"], "cannot be used with '--completed'"),
     (&["import", "prose.txt", "--alive-after", "0s"], "from 1ms to 720h"),

@@ -68,6 +68,8 @@ fn model_fault(scenario: &mut Scenario, response: u32, after: u32, does: ModelDo
 /// Drafts the scenario of a story with at most `turns` turns.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
     let mut draft = match (story.agent.kind, story.root()) {
+        // no fake is told to live on after its result
+        _ if guess.mechanism == "H1" && guess.hang == Hang::Program => program::draft(story, guess, mask, turns)?,
         (Kind::Claude | Kind::Opencode, Some(root)) => {
             Drafter { story, guess, mask, root, asks: Vec::new(), left_out: 0 }.draft(turns)?
         }

@@ -1,6 +1,6 @@
 //! How a log ended, what was open, and the hang that it is or would be.
 //!
-//! Invariant: each guess names what in the log supports it, and what else it could be. A log without a terminal event
+//! Invariant: each guess names what in the log supports it, and what else it could be. A log without a final event
 //! counts as a hang only if something says so: [`Verdict`].
 
 mod open;
@@ -184,7 +184,8 @@ fn told_beside(story: &Story, found: &mut Guess) {
     if let (_, Some(torn)) = teardown::cut(story) {
         let line = quoted(&torn.text);
         if !found.because.iter().any(|why| why.contains(&line)) {
-            found.because.push(format!("its last lines report a tear-down: {line}"));
+            let what = if teardown::is_cleanup(&torn.text, torn.logged) { "the end of its job" } else { "a tear-down" };
+            found.because.push(format!("its last lines report {what}: {line}"));
         }
     }
     let silent = story.clock.silent_ms().unwrap_or(0);
@@ -223,7 +224,7 @@ pub(crate) fn was_silent(story: &Story) -> bool {
     story.clock.silent_ms().is_some_and(|ms| ms >= limits::SILENT_MS)
 }
 
-/// What is said of a log without a terminal event, and why.
+/// What is said of a log without a final event, and why.
 fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) {
     let clock = &story.clock;
     let stated = stated::stated(story);
@@ -257,17 +258,26 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             Verdict::Hung
         }
         // a line that somebody wrote after a long silence says when it was ended, and no sign of life came between
-        _ if clock.timed && silent >= limit && stated.is_none() => {
+        _ if silent >= limits::GOES_ON_MS
+            && found.hang == Hang::Program
+            && waits::lives_on(&teardown::cut(story).0).is_some() =>
+        {
+            because
+                .push(format!("it says itself that it did not exit, and its clock goes on for {}", duration(silent)));
+            Verdict::Hung
+        }
+        _ if clock.timed && silent >= limit && stated.is_none() && story.ending.interrupted().is_none() => {
             because.push(format!("its own clock goes on for {} without progress", duration(silent)));
             Verdict::Hung
         }
         _ => {
-            because.push(match &story.ending.unclear {
-                Some(kind) => format!(
+            because.push(match (&story.ending.unclear, story.ending.interrupted()) {
+                (_, Some(last)) => format!("somebody interrupted it while it was silent: {}", quoted(&last.text)),
+                (Some(kind), _) => format!(
                     "its last event of an end says neither that it went well nor that it failed: {}",
                     quoted(kind)
                 ),
-                None => "no terminal event is in it: killed, crashed or hung, the log cannot tell".to_owned(),
+                _ => "no final event is in it: killed, crashed or hung, the log cannot tell".to_owned(),
             });
             Verdict::EndedOpen
         }
@@ -277,7 +287,7 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             because.push(format!("a wall clock ended it: {}", quoted(&stated.line)));
         }
         Some(stated) if stated.claim == Claim::Killed => {
-            because.push(format!("a signal ended it: {}", quoted(&stated.line)));
+            because.push(format!("it was ended from outside: {}", quoted(&stated.line)));
         }
         Some(stated) if stated.claim == Claim::Interrupted => {
             because.push(format!("somebody interrupted it: {}", quoted(&stated.line)));
@@ -353,6 +363,9 @@ fn found(
 }
 
 fn agent(story: &Story, root: &str, said: Said) -> Guess {
+    if let Some(alive) = over::alive_after_result(story).filter(|_| said == Said::default()) {
+        return alive;
+    }
     let over = if said.is_hung() { None } else { over::over(story, root) };
     if let Some(mut over) = over {
         if let (End::Completed, Some(at)) = (over.end, story.restarted_at()) {
@@ -368,7 +381,9 @@ fn agent(story: &Story, root: &str, said: Said) -> Guess {
         let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
         match stated.claim {
             Claim::Completed | Claim::Exited(0) => return ended(End::Completed, "F2", &quoted),
-            Claim::Limit | Claim::Error | Claim::Exited(_) => return over::failed(story, root, &quoted),
+            Claim::Limit | Claim::Error | Claim::Exited(_) | Claim::Failed => {
+                return over::failed(story, root, &quoted);
+            }
             Claim::Interrupted if story.ending.stopped.is_some() => return ended(End::Stopped, "F4", &quoted),
             Claim::Interrupted | Claim::WallClock | Claim::Killed | Claim::Hung | Claim::Breaker => {}
         }
@@ -380,7 +395,7 @@ fn agent(story: &Story, root: &str, said: Said) -> Guess {
         return waits;
     }
     let mut found = open::open(story, root);
-    if story.ending.result.is_some() {
+    if story.ending.has_result() {
         found.is_named = false;
         found.others.insert(0, ("H1", "the result is in the log: the process may not have exited after it".to_owned()));
     }

@@ -1,11 +1,38 @@
-//! The terminal events of agents: what says that a run is over.
+//! The final events of agents: what says that a run is over.
 //!
 //! Invariant: a log without one is never over.
 
-use super::{End, Guess, Hang, Sure, calls, ended, quoted};
-use crate::claims;
+use super::{End, Guess, Hang, Sure, calls, ended, found, quoted, was_silent};
+use crate::claims::{self, Claim};
+use crate::limits;
 use crate::note::{Form, Kind};
+use crate::stated;
+use crate::story::teardown;
 use crate::story::{Call, Post, Session, Story, What};
+use crate::verdict::Verdict;
+use rehang_scenario::text::duration;
+
+/// A good result, then silence until somebody ended what ran: whoever does that ends something that is alive.
+pub(super) fn alive_after_result(story: &Story) -> Option<Guess> {
+    story.ending.result.as_ref().filter(|result| result.ok)?;
+    let stated = stated::stated(story)?;
+    if matches!(stated.claim, Claim::Completed | Claim::Limit | Claim::Exited(_) | Claim::Error | Claim::Failed) {
+        return None;
+    }
+    let silent = story.clock.silent_ms().filter(|ms| *ms >= limits::GOES_ON_MS)?;
+    let (before, _) = teardown::cut(story);
+    if before.iter().any(|line| line.order > story.heard()) {
+        return None;
+    }
+    let why = "the result is there, and nothing says that the process exited".to_owned();
+    let next = "what came after it in the same job may be what was silent: the log does not tell them apart".to_owned();
+    let mut found = found("H1", Sure::Likely, vec![why], vec![("B5", next)], Hang::Program);
+    found.verdict = Verdict::Hung;
+    let words = quoted(&stated.line);
+    found.because =
+        vec![format!("its result is there, and {} of silence later what ran was ended: {words}", duration(silent))];
+    Some(found)
+}
 
 /// The end that the log shows, if it shows one.
 pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
@@ -15,6 +42,11 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
         // a signal after a good result ended a process that merely lived on
         if let Some(code) = story.ending.exit.filter(|code| *code != 0 && !claims::is_kill(*code) && last.ok) {
             return Some(failed(story, root, &format!("it exited with {code} after its result")));
+        }
+        let open = |session: &Session| session.model.is_some() || calls(session).any(|call| call.told.is_none());
+        if story.ending.interrupted().is_some() && was_silent(story) && story.sessions.values().any(open) {
+            // somebody who interrupts what was silent for long does not tell whether it would have gone on
+            return None;
         }
         if last.aborted || story.ending.stopped.is_some() && !last.ok {
             return Some(ended(End::Stopped, "F4", "somebody interrupted it, and its result says so"));

@@ -4,6 +4,7 @@
 //! spinner, comes again and again and nothing else happens for a minute.
 
 use super::{End, Guess, Hang, Sure, ended, found, quoted, waits, was_silent};
+use crate::choices;
 use crate::claims::{self, Claim};
 use crate::limits;
 use crate::spin;
@@ -11,7 +12,7 @@ use crate::stated;
 use crate::story::Story;
 use crate::story::teardown;
 use crate::verdict::Said;
-use rehang_scenario::{Mechanism, prompt};
+use rehang_scenario::Mechanism;
 
 /// The last lines on the screen that a prompt is looked for in.
 const SCREEN_LINES: usize = 12;
@@ -25,13 +26,17 @@ pub(super) fn program(story: &Story, said: Said) -> Guess {
     let from = before.len().saturating_sub(SCREEN_LINES);
     let text = before[from..].iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
     let busy = text.to_lowercase().contains("esc to interrupt");
-    if let Some(prompt) = prompt::at_end(&text).filter(|_| !busy) {
+    if let Some(prompt) = choices::at_end(&text).filter(|_| !busy) {
         let sure = if prompt.certain { Sure::Likely } else { Sure::Perhaps };
         let why = format!("{}: {}", prompt.because, quoted(prompt.words));
         return found(Mechanism::from(prompt.waits).id(), sure, vec![why], Vec::new(), Hang::Program);
     }
-    if let Some(waits) = waits::at_end(&before) {
+    if let Some(waits) = waits::at_end(&before).or_else(|| waits::on_model(&before)) {
         return waits;
+    }
+    if let Some(line) = waits::lives_on(&before) {
+        let why = format!("it says that it has done its work and did not exit: {}", quoted(line));
+        return found("B5", Sure::Likely, vec![why], Vec::new(), Hang::Program);
     }
     let ticks = ticking(story);
     let long = story.clock.silent_ms().is_some_and(|ms| ms >= limits::SILENT_MS);
@@ -41,7 +46,7 @@ pub(super) fn program(story: &Story, said: Said) -> Guess {
         return found("B5", Sure::Likely, vec![why], Vec::new(), Hang::Program);
     }
     let mut silent =
-        found("B5", Sure::Perhaps, vec!["its last words are no prompt".to_owned()], Vec::new(), Hang::Program);
+        found("B5", Sure::Perhaps, vec!["it does not end with a prompt".to_owned()], Vec::new(), Hang::Program);
     silent.others.push(("M1", "if it is an agent, its model may be silent".to_owned()));
     silent.others.push(("F1", "it may only be slow".to_owned()));
     silent
@@ -63,9 +68,18 @@ fn over(story: &Story) -> Option<Guess> {
             Claim::Completed | Claim::Exited(0) => return Some(ended(End::Completed, "F8", &quoted)),
             // somebody who interrupts what was silent for long does not tell whether it would have gone on
             Claim::Interrupted if !was_silent(story) => return Some(ended(End::Stopped, "F4", &quoted)),
-            Claim::Limit | Claim::Error | Claim::Exited(_) => return Some(ended(End::Failed, "M4", &quoted)),
+            Claim::Limit | Claim::Error | Claim::Exited(_) | Claim::Failed => {
+                return Some(ended(End::Failed, "M4", &quoted));
+            }
             Claim::WallClock | Claim::Killed | Claim::Hung | Claim::Interrupted | Claim::Breaker => return None,
         }
+    }
+    if let Some(cleaned) = teardown::cleanup(story) {
+        let over = format!("its job came to its end: {}", quoted(&cleaned.text));
+        return Some(match teardown::marked(story) {
+            Some(error) => ended(End::Failed, "M4", &format!("{over}, after an error: {}", quoted(&error.text))),
+            None => ended(End::Completed, "F8", &format!("{over}, and no error is marked in its last step")),
+        });
     }
     stated::shell_is_back(story).then(|| {
         let last = story.output.latest().next().map_or("", |line| line.text.trim());

@@ -28,6 +28,33 @@ pub(super) fn at_end(lines: &[&Printed]) -> Option<Guess> {
     None
 }
 
+/// A request to the model that opencode's own log begins, and after which nothing came.
+pub(super) fn on_model(lines: &[&Printed]) -> Option<Guess> {
+    let line = lines.last()?.text.trim();
+    let of_model = line.contains("service=llm ") && line.contains("modelID=") && line.ends_with(" stream");
+    let why = format!("a request to the model began, and no line came after it: {}", quoted(line));
+    let others = vec![("F2", "the model may only be slow".to_owned())];
+    of_model.then(|| found("M1", Sure::Likely, vec![why], others, Hang::Program))
+}
+
+/// The line with which a test runner says that it has done its work and did not exit, if nothing but its advice comes
+/// after it.
+pub(super) fn lives_on<'a>(lines: &[&'a Printed]) -> Option<&'a str> {
+    let has = |line: &str, all: &[&str]| all.iter().any(|words| line.to_lowercase().contains(words));
+    let mut last = lines.iter().rev().map(|line| line.text.trim());
+    last.find(|line| !has(line, &ADVICE)).filter(|line| has(line, &LIVES_ON))
+}
+
+/// What the advice that comes with those words says: Jest's, Vitest's.
+const ADVICE: [&str; 3] =
+    ["this usually means that there are asynchronous", "--detectopenhandles", "you can try to identify the cause"];
+/// What says that something keeps a process alive: Jest, Vitest.
+const LIVES_ON: [&str; 3] = [
+    "did not exit one second after the test run",
+    "something prevents the main process from exiting",
+    "something prevents vite server from exiting",
+];
+
 /// What one line says.
 fn of_line(line: &str, low: &str, is_last: bool) -> Option<Guess> {
     let has = |words: &[&str]| words.iter().any(|word| low.contains(word));

@@ -147,8 +147,10 @@ impl Codex {
                 sink.note(Note::Busy { session, busy: false });
             }
             ("event_msg", "turn_aborted") => {
-                let text = format!("the turn was aborted: {}", text(p, "reason"));
-                sink.note(Note::Result { ok: false, aborted: false, text });
+                let reason = text(p, "reason");
+                // a person interrupted it, or typed another prompt
+                let aborted = matches!(reason, "interrupted" | "replaced");
+                sink.note(Note::Result { ok: false, aborted, text: format!("the turn was aborted: {reason}") });
             }
             ("event_msg", "error") => {
                 sink.note(Note::Failed { session, why: text(p, "message").to_owned(), aborted: false });

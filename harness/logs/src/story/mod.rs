@@ -67,6 +67,9 @@ impl Story {
         self.clock.first.get_or_insert(at);
         self.clock.last = at;
         self.order += 1;
+        if let Note::Result { ok: false, aborted: true, .. } = &note {
+            self.reopen(at);
+        }
         let word = material(&note).filter(|_| match &note {
             // a spinner or a counter is only a sign of life
             Note::Prints { text, logged, .. } => {
@@ -225,8 +228,8 @@ impl Story {
             Note::Compacted { session } => self.session(at, &session).compacted += 1,
             Note::Result { ok, aborted, text } => {
                 self.ending.result = Some(Final { at, ok, aborted, text: kept(&text) });
-                for session in self.sessions.values_mut() {
-                    session.model = None;
+                if self.ending.interrupted().is_none() {
+                    self.sessions.values_mut().for_each(|session| session.model = None);
                 }
             }
             Note::Unclear { session, kind } => {
@@ -272,8 +275,17 @@ impl Story {
         }
     }
 
-    /// Whether a line belongs to the end that somebody made of the run: it says so, or comes right after one that does.
+    /// Whether a line belongs to the end that somebody made of the run: it says so, comes right after one that does, or
+    /// is of a runner's clean-up.
     fn is_torn(&mut self, at: u64, text: &str, logged: bool) -> bool {
+        if teardown::is_step(text) {
+            self.clock.cleaned = None;
+        } else if teardown::is_cleanup(text, logged) {
+            self.clock.cleaned.get_or_insert(at);
+        }
+        if self.clock.cleaned.is_some() {
+            return true;
+        }
         if teardown::is_end(text, logged) {
             self.clock.torn = Some((at, 0));
             return true;
@@ -282,6 +294,17 @@ impl Story {
         let over = lines >= teardown::LINES || at.saturating_sub(torn) > teardown::TAKES_MS;
         self.clock.torn = Some((torn, lines + 1)).filter(|_| !over);
         !over
+    }
+
+    /// Opens again the calls that ended with an interruption, and because of it.
+    fn reopen(&mut self, at: u64) {
+        for step in self.sessions.values_mut().flat_map(|session| &mut session.steps) {
+            let What::Called(call) = &mut step.what else { continue };
+            let ended = |told: &Told| at.saturating_sub(told.at) <= limits::STOP_TAKES_MS && is_of_a_stop(&told.text);
+            if call.told.as_ref().is_some_and(ended) {
+                call.told = None;
+            }
+        }
     }
 
     /// When the server was started anew, in milliseconds from the log's beginning.
@@ -428,9 +451,18 @@ impl Story {
     }
 }
 
+/// Whether a result of a call only says that somebody stopped it, as Codex does.
+fn is_of_a_stop(text: &str) -> bool {
+    let last = text.trim_end().lines().next_back().unwrap_or_default().trim();
+    last == "aborted" || last.starts_with("aborted by user")
+}
+
 /// The word for a note that carries the task forward.
 fn material(note: &Note) -> Option<&'static str> {
     Some(match note {
+        // who stopped what was silent did not make it move
+        Note::Result { ok: false, aborted: true, .. } => return None,
+        Note::Told { text, .. } if is_of_a_stop(text) => return None,
         Note::Prompt { .. } => "a prompt",
         Note::Text { .. } | Note::Thinks { .. } => "the model's words",
         Note::Call { .. } => "a tool call",

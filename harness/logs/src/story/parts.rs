@@ -57,6 +57,18 @@ pub struct Ending {
     pub unclear: Option<String>,
 }
 
+impl Ending {
+    /// The result that says that somebody interrupted the run.
+    pub fn interrupted(&self) -> Option<&Final> {
+        self.result.as_ref().filter(|result| result.aborted && !result.ok)
+    }
+
+    /// Whether the agent's own result ended the run.
+    pub fn has_result(&self) -> bool {
+        self.result.is_some() && self.interrupted().is_none()
+    }
+}
+
 /// The log's own clock, in milliseconds from the first instant that the log has.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
@@ -74,6 +86,8 @@ pub struct Clock {
     pub longest: (u64, String),
     /// A line said that somebody ended the run: when, and how many lines came after it.
     pub(super) torn: Option<(u64, usize)>,
+    /// When a runner began to clean up, if no step came after that.
+    pub(super) cleaned: Option<u64>,
     /// Whether the last progress has no time of its own, or one of another clock: it came before the next instant.
     pub(super) undated: bool,
     /// The instant that all others are counted from.
@@ -86,9 +100,9 @@ impl Clock {
         self.last.saturating_sub(self.first.unwrap_or(self.last))
     }
 
-    /// How long the log goes on without progress, in milliseconds; `None` if the log has no times.
+    /// How long the log goes on without progress, in milliseconds, to the clean-up of its job; `None` if the log has no times.
     pub fn silent_ms(&self) -> Option<u64> {
-        self.timed.then(|| self.last.saturating_sub(self.material))
+        self.timed.then(|| self.cleaned.unwrap_or(self.last).saturating_sub(self.material))
     }
 
     /// The longest silence, the one at the end included, in milliseconds, and what came before it; `None` if the log has

@@ -19,9 +19,49 @@ pub fn is_end(line: &str, logged: bool) -> bool {
     }
 }
 
+/// Whether a line is the first of those with which a CI service's runner cleans up after the last step of a job: GitHub
+/// Actions.
+pub fn is_cleanup(line: &str, logged: bool) -> bool {
+    logged && matches!(line.trim(), "Post job cleanup." | "Cleaning up orphan processes")
+}
+
+/// Whether a line only marks a section of a job's log: GitLab, Jenkins.
+pub fn is_section(line: &str) -> bool {
+    let line = line.trim_start_matches(|c: char| !c.is_ascii_alphabetic() && c != '[');
+    ["section_end:", "section_start:", "Cleaning up project directory", "Running after_script", "[Pipeline] "]
+        .iter()
+        .any(|begin| line.starts_with(begin))
+}
+
+/// Whether a line begins a step of a job: GitHub Actions.
+pub fn is_step(line: &str) -> bool {
+    line.starts_with("##[group]Run ")
+}
+
+/// The first line of a runner's clean-up, if no step of the job came after it.
+pub fn cleanup(story: &Story) -> Option<&Printed> {
+    let last_steps = story.output.lines.iter().rev().take_while(|line| !is_step(&line.text));
+    last_steps.filter(|line| is_cleanup(&line.text, line.logged)).last()
+}
+
+/// The last line of a job's last step that a runner marked as an error.
+pub fn marked(story: &Story) -> Option<&Printed> {
+    let mut last_step = story.output.lines.iter().rev().take_while(|line| !is_step(&line.text));
+    last_step.find(|line| line.text.starts_with("##[error]"))
+}
+
 /// The lines before those of an end that somebody made, and the first line of that end.
 pub fn cut(story: &Story) -> (Vec<&Printed>, Option<&Printed>) {
-    let all: Vec<&Printed> = story.output.lines.iter().filter(|line| !line.text.trim().is_empty()).collect();
+    let cleaned = cleanup(story);
+    let end = cleaned.map_or(u64::MAX, |line| line.order);
+    let is_word = |line: &&Printed| !line.text.trim().is_empty() && !is_section(&line.text);
+    let lines = story.output.lines.iter().filter(|line| is_word(line) && line.order < end);
+    let (before, torn) = torn(lines.collect());
+    (before, torn.or(cleaned))
+}
+
+/// The lines before those of an end that somebody made, and the first line of that end, of lines that no clean-up follows.
+fn torn(all: Vec<&Printed>) -> (Vec<&Printed>, Option<&Printed>) {
     let Some(last) = all.last() else { return (all, None) };
     let from = all.len().saturating_sub(LINES + 1);
     let ends = |line: &Printed| is_end(&line.text, line.logged) && last.at.saturating_sub(line.at) <= TAKES_MS;

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// Says how a log ended, and makes a scenario of it.
 ///
-/// The verdict is one of: `completed`, `failed`, `ended-open` (no terminal event: killed, crashed or hung, the log cannot
+/// The verdict is one of: `completed`, `failed`, `ended-open` (no final event: killed, crashed or hung, the log cannot
 /// tell), `hung` (the log itself, its clock, a wrapper's line or you say so), `unreadable`. Of a log that ended open the
 /// scenario is the hang that it would be.
 ///
@@ -57,7 +57,7 @@ pub struct Import {
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
     /// The most turns of the scenario; the oldest that the hang does not need go first.
-    #[arg(long, value_name = "N", default_value_t = limits::TURNS)]
+    #[arg(long, value_name = "N", default_value_t = limits::TURNS, value_parser = turns)]
     pub turns: usize,
     /// Draft a scenario even if the log names no mechanism: the hang that is played is then a guess.
     #[arg(long)]
@@ -96,6 +96,10 @@ impl EndArgs {
             alive_after_ms: self.alive_after.map(Span::as_ms),
         }
     }
+}
+
+fn turns(word: &str) -> Result<usize, String> {
+    word.parse().ok().filter(|n| *n > 0).ok_or_else(|| "a scenario has turns: give 1 or more".to_owned())
 }
 
 fn alive(word: &str) -> Result<Span, String> {
@@ -177,7 +181,7 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), LogEr
         })?;
         let meta = file.metadata().map_err(|e| named(&e))?;
         if meta.is_dir() {
-            return Err(named(&"is a folder; name the log in it").into());
+            return Err(CommandError::Usage(format!("{} is a folder: name the log in it", path.display())).into());
         }
         (Box::new(file), meta.len())
     };
@@ -257,7 +261,7 @@ impl Import {
         outputs::must_be_new(self.out.as_deref())?;
         let options = Options {
             format: self.format,
-            turns: Some(self.turns.max(1)),
+            turns: Some(self.turns),
             said: self.end.said(),
             typescript: self.typescript.as_deref().map(typescript).transpose()?.unwrap_or_default(),
         };

@@ -101,7 +101,7 @@ impl Report {
         let list = |key: &str| o[key].as_array().cloned().unwrap_or_default();
         let counts = |key: &str| -> String {
             let all = o[key].as_object().into_iter().flatten();
-            all.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ")
+            all.map(|(k, n)| rehang_logs::report::counted(k, n.as_u64().unwrap_or(0))).collect::<Vec<_>>().join(", ")
         };
         let many = |key: &str, one: &str, many: &str| counted_as(o[key].as_u64().unwrap_or(0), one, many);
         let format = Format::named(text("format")).map_or("", Format::about);
@@ -136,10 +136,7 @@ impl Report {
             writeln!(out, "  masked       {masked}")?;
         }
         if o["drafted"] != true {
-            writeln!(
-                out,
-                "no scenario: nothing in the log says why it would have hung; --guess drafts one all the same"
-            )?;
+            writeln!(out, "no scenario: the log gives no reason for a hang; --guess drafts one from the guess")?;
             return out.flush();
         }
         let row = |row: &serde_json::Value| {
@@ -171,15 +168,13 @@ impl Report {
         let o = &self.object;
         let text = |key: &str| o[key].as_str().unwrap_or_default();
         let list = |key: &str| o[key].as_array().cloned().unwrap_or_default();
-        let each = |key: &str| list(key).into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+        let each = |key: &str| list(key).into_iter().filter_map(|t| t.as_str().map(str::to_owned)).collect::<Vec<_>>();
         let verdict = text("verdict");
         writeln!(out, "{verdict}")?;
-        let shows: Vec<String> = each("shows");
-        for why in shows {
+        for why in each("shows") {
             writeln!(out, "  since        {why}")?;
         }
-        let open: Vec<String> = each("open");
-        for open in open {
+        for open in each("open") {
             writeln!(out, "  open         {open}")?;
         }
         if o["runs"].as_u64().unwrap_or(0) > 1 {
@@ -206,11 +201,11 @@ impl Report {
             }
             None => {
                 let plays = text("plays");
-                writeln!(out, "nothing in it names a mechanism; {it} played as {plays} {}", name(plays))?;
+                let it = if o["drafted"] == true { format!("{it} played as") } else { "the guess would be".to_owned() };
+                writeln!(out, "nothing in it names a mechanism; {it} {plays} {}", name(plays))?;
             }
         }
-        let why: Vec<String> = each("why");
-        for why in why {
+        for why in each("why") {
             writeln!(out, "  since        {why}")?;
         }
         for other in list("others") {
