@@ -18,7 +18,7 @@ const EMBEDDED: [(&str, &[&str]); 6] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 30_514;
+const BEHIND_SUPERVISE: usize = 30_557;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -29,36 +29,36 @@ const LINES: [(&str, usize); 34] = [
     ("actors", 2_883),
     ("agents", 1_988),
     ("c-api", 1_115),
-    ("cli", 9_303),
+    ("cli", 9_347),
     ("compat", 1_041),
-    ("conform", 2_503),
+    ("conform", 2_498),
     ("drift", 1_751),
-    ("evidence", 21_588),
+    ("evidence", 21_667),
     ("hangs", 1_601),
     ("issue", 1_115),
     ("judge", 8_256),
     ("lab", 2_806),
     ("live", 5_354),
-    ("logs", 12_912),
+    ("logs", 13_255),
     ("model-server", 1_958),
     ("oracle", 400),
-    ("os", 12_026),
-    ("processes", 351),
+    ("os", 12_042),
+    ("processes", 377),
     ("random-traces", 220),
     ("report", 2_701),
-    ("runner", 2_995),
+    ("runner", 2_999),
     ("scenario", 9_144),
     ("screens", 1_389),
     ("search", 4_931),
     ("stage", 4_806),
     ("strategy", 14_168),
-    ("supervise", 2_313),
+    ("supervise", 2_328),
     ("trace", 1_427),
     ("upstream", 1_941),
     ("warp", 5_667),
     ("wire", 6_047),
     ("words", 1_942),
-    ("wrapper", 2_369),
+    ("wrapper", 2_372),
 ];
 
 fn root() -> PathBuf {
