@@ -1,6 +1,6 @@
 # Starts a message broker of the case's own on a free port of loopback; the port is in PORT and in the file `port`.
 start_broker() {
-    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    PORT=$(free_port)
     printf 'listener %s 127.0.0.1\nallow_anonymous true\n' "$PORT" >broker.conf
     "$(command -v mosquitto || echo /usr/sbin/mosquitto)" -c broker.conf >broker.log 2>&1 &
     echo "$PORT" >port

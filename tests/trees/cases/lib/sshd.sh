@@ -4,7 +4,7 @@ start_sshd() {
     ssh-keygen -q -t ed25519 -N '' -f userkey
     cp userkey.pub authorized
     mkdir -p /run/sshd
-    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    PORT=$(free_port)
     cat >sshd_config <<S
 ListenAddress 127.0.0.1
 Port $PORT

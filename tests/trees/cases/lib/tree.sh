@@ -57,6 +57,21 @@ agent() {
     shift
     exec -a "$name" node "$LIB/agent.js" "$@"
 }
+# tool TEXT [STDIN]: replaces the shell by an agent whose one tool runs a shell text, with its output read to the end; STDIN
+# is `ignore`, or `pipe` for one that the agent keeps without a word.
+tool() {
+    DO=$(python3 -S -c 'import json, sys; print(json.dumps({"tools": [{"cmd": ["bash", "-c", sys.argv[1]], "stdio": [sys.argv[2], "pipe", "pipe"]}], "end": True}))' "$1" "${2:-ignore}")
+    export DO
+    agent claude -p go </dev/null
+}
+# foreign CODE: runs Python code in a process outside of the tree.
+foreign() {
+    python3 -S -c 'import sys; sys.path.insert(0, sys.argv[1]); from lib import more; more.foreign(sys.argv[2])' "$LIB/.." "$1"
+}
+# free_port: says a port of loopback that nobody listens at.
+free_port() {
+    python3 -S -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
 # server MODE: starts a server on a free port of loopback; its port is in PORT, its process in SERVER.
 server() {
     python3 "$LIB/server.py" "$1" "$D/port" &

@@ -1,0 +1,30 @@
+# truth: healthy
+# then: ends 1
+# needs: root postgres initdb psql setpriv pg_dump
+# about: a dump waits for a table's lock, which an idle session of the same script has, for at most its limit (pg_dump(1), --lock-wait-timeout)
+. "${0%/*}/lib/tree.sh"
+S=${SECS%.*}
+chmod 755 "$D"
+echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
+mkdir data && chown postgres data
+as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
+as initdb -D "$D/data" -A trust -N >init 2>&1
+as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap >log 2>&1 &
+PG=$!
+export PGHOST=$D/data PGUSER=postgres
+await psql -qc "select 1" -o /dev/null
+psql -qc 'create table t (a int)'
+mkfifo in
+cat >run.sh <<J
+psql -q <in >held & exec 5>in
+echo 'begin; lock table t; \! touch locked' >&5
+until [ -e locked ]; do sleep .1; done
+pg_dump --lock-wait-timeout=$((S+2))s >dump 2>err
+C=\$?; exec 5>&-; wait; exit \$C
+J
+bash run.sh >out 2>&1 </dev/null &
+P=$!
+await waits_below $P pg_dump poll
+ready $P
+wait $P; C=$?
+kill -INT $(head -1 data/postmaster.pid); kill $PG; exit $C
