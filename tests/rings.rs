@@ -18,7 +18,7 @@ const EMBEDDED: [(&str, &[&str]); 6] = [
 /// What none of those crates may build: the file format, its schema, its error messages, a program's arguments.
 const NOT_EMBEDDED: [&str; 5] = ["toml", "toml_edit", "schemars", "annotate-snippets", "clap"];
 /// The most lines of Rust, without tests, that a build of `rehang-supervise` compiles of this workspace.
-const BEHIND_SUPERVISE: usize = 30_557;
+const BEHIND_SUPERVISE: usize = 30_594;
 /// Names of files and folders in `src` that only tests are made of; and the files of `rehang-wire` that are built for a
 /// scripted model alone.
 const LEFT_OUT: [&str; 6] = ["tests", "tests.rs", "testing.rs", "laws", "laws.rs", "wire/src/model/script.rs"];
@@ -33,7 +33,7 @@ const LINES: [(&str, usize); 34] = [
     ("compat", 1_041),
     ("conform", 2_498),
     ("drift", 1_751),
-    ("evidence", 21_667),
+    ("evidence", 21_674),
     ("hangs", 1_601),
     ("issue", 1_115),
     ("judge", 8_256),
@@ -48,7 +48,7 @@ const LINES: [(&str, usize); 34] = [
     ("report", 2_701),
     ("runner", 2_999),
     ("scenario", 9_144),
-    ("screens", 1_389),
+    ("screens", 1_393),
     ("search", 4_931),
     ("stage", 4_806),
     ("strategy", 14_168),

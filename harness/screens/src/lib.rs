@@ -10,10 +10,11 @@ mod detectors;
 mod label;
 mod moment;
 mod recording;
+mod says;
 mod score;
 
-pub use detectors::{Detector, Says};
 pub use label::{Label, Response, Seen, label};
 pub use moment::Moment;
 pub use recording::{OSC_OF_HOOKS, Osc, Proc, ReadError, Recording, Recordings, WhySays, mask_line, mask_sentence};
+pub use says::{Detector, Says};
 pub use score::{Score, page_tables};

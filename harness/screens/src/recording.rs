@@ -2,9 +2,9 @@
 //!
 //! Invariant: a file has one release on one size, a moment a line; a line that is not right is an error with its number.
 
-use crate::detectors::{Detector, Says, differences};
 use crate::label::{Label, Seen};
 use crate::moment::Moment;
+use crate::says::{Detector, Says};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,14 +53,6 @@ pub struct Recording {
     /// What detectors said at the second look, some seconds later in the same run, that they did not say at the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub again: BTreeMap<Detector, Says>,
-}
-
-impl Recording {
-    /// This look at a moment, with what detectors say otherwise of a second one.
-    #[must_use]
-    pub fn with(self, agent: &str, second: &Recording) -> Recording {
-        Recording { again: differences(agent, &self, second), ..self }
-    }
 }
 
 fn is_zero(count: &u32) -> bool {

@@ -2,10 +2,10 @@
 //!
 //! Invariant: the tables of `docs/screens.md` are these (`tests/recordings.rs`).
 
-use crate::detectors::{Detector, Says};
 use crate::label::Label;
 use crate::moment::Moment;
 use crate::recording::{OSC_OF_HOOKS, Recording, Recordings};
+use crate::says::{Detector, Says};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! agentapi: the screen has been the same for two seconds, or it has not (`ScreenStabilityLength` in
 //! `lib/httpapi/server.go`). It has no word for a question.
 
-use super::Says;
 use crate::recording::Recording;
+use crate::says::Says;
 
 /// How long the screen must be the same, in milliseconds.
 const STABLE_MS: u64 = 2_000;

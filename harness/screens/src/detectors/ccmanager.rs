@@ -1,7 +1,8 @@
 //! ccmanager: texts on the last 30 lines, first those of a question, then those of work; else it is idle.
 
-use super::{Says, matches};
+use super::matches;
 use crate::recording::Recording;
+use crate::says::Says;
 
 /// The lines that it reads.
 const LINES: usize = 30;

@@ -1,8 +1,8 @@
 //! claude-squad: the pane, with its colours, differs from half a second ago, or it does not; of one that does not, a text
 //! says that it asks.
 
-use super::Says;
 use crate::recording::Recording;
+use crate::says::Says;
 
 /// The time between two looks at the pane, in milliseconds.
 const TICK_MS: u64 = 500;

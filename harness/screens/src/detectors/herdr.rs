@@ -1,8 +1,9 @@
 //! herdr: rules by priority, each over a region of the screen or over the title; if none fits, a known agent is idle.
 //! A text that a rule looks for is compared without regard to capitals.
 
-use super::{Says, matches};
+use super::matches;
 use crate::recording::Recording;
+use crate::says::Says;
 
 /// What its rules read.
 struct Input<'r> {

@@ -2,8 +2,9 @@
 //! what its first words mean. What they mean is from the recordings of this crate, so on them this is no test of a rule: it
 //! tells which agents say it at all.
 
-use super::{Says, matches};
+use super::matches;
 use crate::recording::{OSC_OF_HOOKS, Recording};
+use crate::says::Says;
 
 pub(super) fn says(agent: &str, recording: &Recording) -> Says {
     let status = recording.osc.iter().find(|osc| osc.number == 7501);

@@ -1,7 +1,7 @@
 //! `rehang why`: HUNG is *stuck*, else who is to act next, as its field `state` says.
 
-use super::Says;
 use crate::recording::Recording;
+use crate::says::Says;
 
 pub(super) fn says(recording: &Recording) -> Says {
     let why = &recording.why;

@@ -9,6 +9,7 @@ pub mod file;
 mod loops;
 mod network;
 mod pipe;
+mod rest;
 pub mod run;
 mod server;
 mod stdin;

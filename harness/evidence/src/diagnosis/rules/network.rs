@@ -312,7 +312,7 @@ fn one(view: &View<'_>, process: &Process, wait: Option<&Wait>, socket: &Socket)
     } else {
         format!("which has not answered for {}", duration(traffic.since_sent_ms.min(traffic.since_received_ms)))
     };
-    let is_kept = began && agent && socket.unsent == 0 && super::terminal::is_at_rest(view, process);
+    let is_kept = began && agent && socket.unsent == 0 && super::rest::is_at_rest(view, process);
     if quiet_ms < view.limits.silent_ms {
         let what = if agent && tool.is_none() { "the model" } else { &answer };
         let timer = if agent { String::new() } else { also_a_timer(view, process) };

@@ -88,7 +88,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         return Some(Finding { sure: Sure::Likely, ..finding }.because(because));
     }
     let moved = io.read_bytes + io.written_bytes;
-    let looks_up = || view.only_wakes(pid) && super::terminal::is_at_rest(view, process);
+    let looks_up = || view.only_wakes(pid) && super::rest::is_at_rest(view, process);
     if moved >= MOVES_BYTES && io.reads + io.writes > 1 && !looks_up() {
         return Some(Finding::working(
             pid,
