@@ -5,13 +5,8 @@
 # moves: the server's background processes
 # needs: root postgres initdb psql setpriv
 # about: a script keeps a session that has an advisory lock, and waits for a second psql that asks for the same lock (PostgreSQL, pg_advisory_lock; lock_timeout's default is 0)
-. "${0%/*}/lib/tree.sh"
-chmod 755 "$D"
-echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
-mkdir data && chown postgres data
-as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
-as initdb -D "$D/data" -A trust -N >init 2>&1
-as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap >log 2>&1 &
+. "${0%/*}/lib/tree.sh"; . "$LIB/postgres.sh"
+start_postgres
 await psql -h "$D/data" -U postgres -qc 'select 1' -o /dev/null
 cat >migrate.py <<'S'
 import os, subprocess

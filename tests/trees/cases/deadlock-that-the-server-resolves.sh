@@ -2,13 +2,8 @@
 # then: ends
 # needs: root postgres initdb psql setpriv
 # about: two transactions wait for each other's rows; the server looks for deadlocks after a time and ends one of them with an error (PostgreSQL, deadlock_timeout; Explicit Locking, Deadlocks)
-. "${0%/*}/lib/tree.sh"
-chmod 755 "$D"
-echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
-mkdir data && chown postgres data
-as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
-as initdb -D "$D/data" -A trust -N >init 2>&1
-as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap -c deadlock_timeout="${SECS%.*}s" >log 2>&1 &
+. "${0%/*}/lib/tree.sh"; . "$LIB/postgres.sh"
+start_postgres -c deadlock_timeout="${SECS%.*}s"
 S=$!
 export PGHOST=$D/data PGUSER=postgres
 await psql -qc 'select 1' -o /dev/null

@@ -4,13 +4,8 @@
 # moves: the server's background processes
 # needs: root postgres initdb psql pg_dump setpriv
 # about: pg_dump is read by a psql of the same database that drops the table: the drop waits for the dump's lock, and the dump waits in the full pipe (PostgreSQL, pg_dump takes ACCESS SHARE; Explicit Locking: the server cannot see such a deadlock)
-. "${0%/*}/lib/tree.sh"
-chmod 755 "$D"
-echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
-mkdir data && chown postgres data
-as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
-as initdb -D "$D/data" -A trust -N >init 2>&1
-as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap >log 2>&1 &
+. "${0%/*}/lib/tree.sh"; . "$LIB/postgres.sh"
+start_postgres
 export PGHOST=$D/data PGUSER=postgres
 await psql -qc 'select 1' -o /dev/null
 psql -qc "create table t as select n, repeat('x', 200) s from generate_series(1, 60000) n; create table u as select * from t"

@@ -2,14 +2,9 @@
 # then: ends 1
 # needs: root postgres initdb psql setpriv pg_dump
 # about: a dump waits for a table's lock, which an idle session of the same script has, for at most its limit (pg_dump(1), --lock-wait-timeout)
-. "${0%/*}/lib/tree.sh"
+. "${0%/*}/lib/tree.sh"; . "$LIB/postgres.sh"
 S=${SECS%.*}
-chmod 755 "$D"
-echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
-mkdir data && chown postgres data
-as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
-as initdb -D "$D/data" -A trust -N >init 2>&1
-as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap >log 2>&1 &
+start_postgres
 PG=$!
 export PGHOST=$D/data PGUSER=postgres
 await psql -qc "select 1" -o /dev/null

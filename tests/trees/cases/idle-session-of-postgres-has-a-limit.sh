@@ -2,13 +2,8 @@
 # then: ends
 # needs: root postgres initdb psql setpriv
 # about: a client waits for the table lock of a session that is idle in its transaction; the server ends such sessions after a time (PostgreSQL, idle_in_transaction_session_timeout)
-. "${0%/*}/lib/tree.sh"
-chmod 755 "$D"
-echo "ipcrm -m \$(sed -n 7p $D/data/postmaster.pid | cut -c11-) 2>/dev/null" >cleanup
-mkdir data && chown postgres data
-as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
-as initdb -D "$D/data" -A trust -N >init 2>&1
-as postgres -D "$D/data" -k "$D/data" -c listen_addresses= -c dynamic_shared_memory_type=mmap -c idle_in_transaction_session_timeout="${SECS%.*}s" >log 2>&1 &
+. "${0%/*}/lib/tree.sh"; . "$LIB/postgres.sh"
+start_postgres -c idle_in_transaction_session_timeout="${SECS%.*}s"
 S=$!
 await psql -h "$D/data" -U postgres -qc 'create table t (n int)'
 mkfifo session
