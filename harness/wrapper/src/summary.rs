@@ -158,7 +158,7 @@ mod tests {
         );
         let said = sum.sentence(true, Span::hours(6), four_hours);
         assert!(said.ends_with("no healthy run of up to 9s harmed; longer ones need --deadline 8h"), "{said}");
-        assert!(sum.sentence(true, Span::hours(24), 0).ends_with("up to 9s"));
+        assert!(sum.sentence(true, Span::hours(24), 0).ends_with("up to 9s harmed"));
         // what is undecided is neither ended nor missed
         let open = Summary { missed: 1, open: 2, undecided: 3, ..sum };
         let said = open.sentence(true, Span::hours(24), 0);
