@@ -142,6 +142,19 @@ fn what_a_finished_command_leaves_on_the_pipe_is_ended() {
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("the one that let go is still there");
 }
 
+/// A disk that is full, of the caller: the command's output is lost, and nobody is told that all went well.
+#[test]
+fn output_that_its_caller_cannot_take_is_an_error() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    for (script, code) in [("echo hi", 125), ("echo hi; exit 3", 3)] {
+        let ran = supervise(cache.path(), &[], &["sh", "-c", script]).stdout(full()).output().expect("rehang");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(code), "{said}");
+        assert!(said.contains("rehang: stdout does not take the command's output: No space left"), "{said}");
+    }
+}
+
 /// A program that waits for a tool, which reads a stdin that the program holds open: the tool is ended, and the program
 /// goes on by its own error path.
 #[test]
