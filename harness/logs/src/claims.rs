@@ -21,7 +21,7 @@ pub enum Claim {
     Breaker,
     /// It exited with this code.
     Exited(i64),
-    /// Whoever ran it says that it failed, without a code.
+    /// The program that ran it says that it failed, without a code.
     Failed,
     /// It is an error.
     Error,

@@ -139,14 +139,14 @@ fn finding(
         Class::Missed | Class::Harmed if is_gone => Some((GROUP, "Prevent")),
         Class::Harmed if known.is_some_and(Mechanism::is_benign) => Some((about, "Tell it by")),
         Class::Missed | Class::Wrongly => Some((about, "Prevent")),
-        Class::Harmed => {
-            lines.push(indented(ALLOW.to_owned()));
-            None
-        }
-        Class::Open => None,
+        Class::Harmed | Class::Open => None,
     };
-    let text = what.and_then(|(about, label)| Some((about, label, advice(about, label)?)));
-    lines.extend(text.map(|(about, label, text)| indented(format!("{label} ({about}): {text}"))));
+    let text = match (what, class) {
+        (Some((about, label)), _) => advice(about, label).map(|text| format!("{label} ({about}): {text}")),
+        (None, Class::Harmed) => Some(ALLOW.to_owned()),
+        (None, _) => None,
+    };
+    lines.extend(text.map(indented));
     lines
 }
 

@@ -364,8 +364,9 @@ class Guard:
         finally:
             with self._waking:
                 self._wakes = None
-            for fd in filter(None, (reads, writes, ended)):
-                os.close(fd)
+            for fd in (reads, writes, ended):
+                if fd is not None:
+                    os.close(fd)
 
     def close(self) -> None:
         """Frees it."""

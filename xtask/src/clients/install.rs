@@ -51,9 +51,9 @@ pub fn install(client: &Client, cache: &Path, fresh: bool) -> Result<Installed, 
             }
             // a module is looked for in the folder of the script that imports it: rehang's own too
             let own = folder.join("node_modules/rehang");
-            if !own.is_symlink() {
-                symlink(tools::root().join("packaging/npm/rehang"), own).map_err(text)?;
-            }
+            // the cache is shared by checkouts, and the one that it leads to may be gone
+            let _ = fs::remove_file(&own);
+            symlink(tools::root().join("packaging/npm/rehang"), own).map_err(text)?;
             let script = folder.join(client.script);
             fs::copy(ours, &script).map_err(text)?;
             Ok(Installed { program: which("node")?, script })

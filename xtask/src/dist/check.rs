@@ -25,9 +25,6 @@ const RUNS: [(&str, i32); 5] = [
     ("rehang supervise -- sh -c 'kill -KILL $PPID'", 128 + 9),
 ];
 
-/// Where the manual pages are in the archive; the others install them into `share`.
-const MANUAL: &str = "man/man1";
-
 /// What a program calls that has the wheel installed.
 const PYTHON: &str =
     "import os, rehang; print(rehang.why(os.getpid()).state.value, rehang.Guard(os.getpid()).ask().state.value)";
@@ -44,7 +41,7 @@ pub(super) fn check(sh: &Shell, out: &Path, built: &Built) -> xshell::Result<u8>
         ("npm", with_npm(sh, &folder, &built.npm)?),
     ] {
         println!("{name}: {} installed", human(below(&installed)));
-        if !["share/man/man1", MANUAL].iter().any(|pages| installed.join(pages).join("rehang-why.1").is_file()) {
+        if !installed.join("share/man/man1/rehang-why.1").is_file() {
             wrong += 1;
             println!("  WRONG: there is no manual page rehang-why.1");
         }
@@ -87,11 +84,13 @@ fn calls(sh: &Shell, folder: &Path) -> xshell::Result<u32> {
 fn unpacked(sh: &Shell, folder: &Path, built: &Built) -> xshell::Result<PathBuf> {
     let (archive, to) = (&built.archive, folder.join("archive"));
     sh.create_dir(to.join("bin"))?;
+    sh.create_dir(to.join("share"))?;
     cmd!(sh, "tar --extract --file {archive} --directory {to}").quiet().run()?;
-    let (unpacked, bin) = (to.join(format!("rehang-{}", built.target)), to.join("bin"));
-    let (binary, manual) = (unpacked.join("rehang"), unpacked.join("man"));
-    cmd!(sh, "mv {binary} {bin}").quiet().run()?;
-    cmd!(sh, "mv {manual} {to}").quiet().run()?;
+    let unpacked = to.join(format!("rehang-{}", built.target));
+    for (what, place) in [("rehang", "bin"), ("man", "share")] {
+        let (what, place) = (unpacked.join(what), to.join(place));
+        cmd!(sh, "mv {what} {place}").quiet().run()?;
+    }
     Ok(to)
 }
 

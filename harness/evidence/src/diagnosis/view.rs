@@ -98,6 +98,11 @@ impl<'a> View<'a> {
         self.is_supervised() || self.agent(pid).is_some() || self.agent_above(pid).is_some()
     }
 
+    /// Whether an agent's own record says that it is in the middle of a turn.
+    pub fn is_in_a_turn(&self, pid: Pid) -> bool {
+        self.after.agents.iter().any(|agent| agent.pid == pid && agent.turn == "open")
+    }
+
     /// The nearest agent above a process.
     pub fn agent_above(&self, pid: Pid) -> Option<Pid> {
         self.ancestors(pid).find(|above| self.agent(*above).is_some())

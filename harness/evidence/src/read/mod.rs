@@ -192,11 +192,7 @@ pub fn find(name: &str) -> Result<Vec<Pid>, SnapshotError> {
 
 /// Whether a process is a thread of the kernel, which runs no program.
 pub fn is_of_kernel(pid: Pid) -> bool {
-    // PF_KTHREAD of include/linux/sched.h, in the 9th field of proc_pid_stat(5), the 7th after the name
-    const PF_KTHREAD: u64 = 0x0020_0000;
-    let stat = file::text(&format!("/proc/{pid}/stat")).unwrap_or_default();
-    let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
-    flags.is_some_and(|flags| flags & PF_KTHREAD != 0)
+    Stat::of(pid).is_some_and(|stat| stat.is_of_kernel())
 }
 
 /// The agents that are known by their names, without those that another one has started.

@@ -12,7 +12,7 @@ use crate::story::{Call, Post, Session, Story, What};
 use crate::verdict::Verdict;
 use rehang_scenario::text::duration;
 
-/// A good result, then silence until somebody ended what ran: whoever does that ends something that is alive.
+/// A good result, then silence until somebody ended what ran: what has to be ended was alive.
 pub(super) fn alive_after_result(story: &Story) -> Option<Guess> {
     story.ending.result.as_ref().filter(|result| result.ok)?;
     let stated = stated::stated(story)?;

@@ -163,11 +163,8 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
         !hosts.contains(&parent.pid) && is_for_commands(kind::program(parent)) && !is_runners
     });
     // below an agent that serves, and has no turn that is known to be open, no command is known to be under way either
-    let is_idle = |host: &Pid| {
-        let is_open = view.after.agents.iter().any(|agent| agent.pid == *host && agent.turn == "open");
-        !is_open && view.agent(*host).is_some() && view.process(*host).is_some_and(kind::serves)
-    };
-    let is_command = by_shell && !hosts.iter().any(is_idle);
+    let serves = |host: &Pid| view.agent(*host).is_some() && view.process(*host).is_some_and(kind::serves);
+    let is_command = by_shell && !hosts.iter().any(|host| serves(host) && !view.is_in_a_turn(*host));
     let reads = programs.into_iter().flatten().any(|name| READERS.contains(&name));
     !(reads || is_code || is_command || asks_itself(process))
 }
@@ -176,8 +173,7 @@ fn is_server(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
 fn runs_packages(process: &Process) -> bool {
     const RUNNERS: [&str; 5] = ["npx", "npx-cli", "bunx", "uvx", "pnpx"];
     const MANAGERS: [&str; 5] = ["npm", "npm-cli", "pnpm", "yarn", "bun"];
-    // npm writes its arguments into its title, as one
-    let words: Vec<&str> = process.args.iter().flat_map(|arg| arg.split_whitespace()).take(3).map(kind::stem).collect();
+    let words: Vec<&str> = words(process).take(3).map(kind::stem).collect();
     let execs = |pair: &[&str]| MANAGERS.contains(&pair[0]) && ["exec", "x", "dlx"].contains(&pair[1]);
     words.iter().take(2).any(|word| RUNNERS.contains(word)) || words.windows(2).any(execs)
 }
@@ -191,9 +187,13 @@ fn is_for_commands(program: &str) -> bool {
 fn asks_itself(process: &Process) -> bool {
     const MANAGERS: [&str; 4] = ["npm", "npm-cli", "pnpm", "yarn"];
     const RUN: [&str; 8] = ["exec", "x", "run", "run-script", "start", "dlx", "node", "--call"];
-    // npm writes its arguments into its title, as one
-    let words = || process.args.iter().flat_map(|arg| arg.split_whitespace());
-    words().take(2).any(|word| MANAGERS.contains(&kind::stem(word))) && !words().skip(1).any(|word| RUN.contains(&word))
+    let mut first = words(process).take(2).map(kind::stem);
+    first.any(|word| MANAGERS.contains(&word)) && !words(process).skip(1).any(|word| RUN.contains(&word))
+}
+
+/// The words of its command line. npm writes its arguments into its title, as one.
+fn words(process: &Process) -> impl Iterator<Item = &str> {
+    process.args.iter().flat_map(|arg| arg.split_whitespace())
 }
 
 /// Whether one process holds the other ends of both its standard input and its standard output.
@@ -206,9 +206,8 @@ fn has_both_streams(view: &View<'_>, process: &Process, hosts: &[Pid]) -> bool {
 /// come at any time (H7). The arguments of a known agent say whether it takes messages; a named one may.
 fn between_turns(view: &View<'_>, process: &Process, hosts: &[Pid]) -> Option<Finding> {
     view.agent(process.pid)?;
-    let is_open = view.after.agents.iter().any(|agent| agent.pid == process.pid && agent.turn == "open");
     let takes = kind::is_hosted(process) || kind::serves(process) || !view.is_known_agent(process.pid);
-    if is_open || !takes || !has_both_streams(view, process, hosts) {
+    if view.is_in_a_turn(process.pid) || !takes || !has_both_streams(view, process, hosts) {
         return None;
     }
     let timer = ways::also_a_timer(view, process);
@@ -408,8 +407,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     };
     if wait.polled {
         // in the middle of a turn an agent that would also take a next message waits for something else
-        let turn = view.after.agents.iter().any(|agent| agent.pid == pid && agent.turn == "open");
-        finding = finding.rank(if turn { rank::BELOW } else { rank::LOOP });
+        finding = finding.rank(if view.is_in_a_turn(pid) { rank::BELOW } else { rank::LOOP });
     }
     match circle {
         Some(writer) => {

@@ -351,7 +351,7 @@ fn who_started_it_tells_what_an_open_standard_input_means() {
     ]));
 }
 
-/// A tool server behind a shell looks like a command that asks: who started the shell, and what the agent does, tell.
+/// A tool server behind a shell looks like a command that asks. Its starter and what the agent does tell them apart.
 #[test]
 fn a_tool_server_behind_a_shell() {
     let look = |agent: &[&str], runner: &[&str], name: &str| {
@@ -366,15 +366,11 @@ fn a_tool_server_behind_a_shell() {
     let found = |look: Look| {
         let found = look.diagnosis();
         let of = if found.pid == 14 { "server" } else { "agent" };
-        format!(
-            "{of} {:?} {}{}",
-            found.verdict,
-            found.signature,
-            if found.may_be_hung() { ", may be hung" } else { "" }
-        )
+        let hung = if found.may_be_hung() { ", may be hung" } else { "" };
+        format!("{of} {:?} {}{hung}", found.verdict, found.signature)
     };
-    let (runs, serves) = (["opencode", "run", "go"], ["opencode", "serve"]);
-    let (bash, npm) = (["bash", "-c", "x"], ["npm exec x"]);
+    let (runs, serves, bash, npm) =
+        (["opencode", "run", "go"], ["opencode", "serve"], ["bash", "-c", "x"], ["npm exec x"]);
     expect![[r#"
         a command of a run: server Hung stdin-open, may be hung
         a package of a run: server Waiting helper
